@@ -1,0 +1,73 @@
+/** Every size, count and time limit in one place: the unit is in the name, the reason beside it. */
+
+const KiB = 1024
+const MiB = 1024 * KiB
+const GiB = 1024 * MiB
+
+// --- launches (confinement.md §2, supervision.md) ---
+/** Wall clock of one launch unless a tool or flag lowers it. */
+export const WALL_MS_DEFAULT = 600_000
+/** A timer of Node is a signed 32-bit count of ms; a larger one fires at once, so it is refused instead (case A16). */
+export const WALL_MS_MAX = 86_400_000
+/** TERM to KILL. */
+export const GRACE_MS_DEFAULT = 2_000
+export const HOOK_GRACE_MS_DEFAULT = 1_000
+/** After the leader's exit, how long output that is still in the pipe is waited for. */
+export const DRAIN_MS = 250
+/** Kept per stream, half head and half tail. */
+export const OUTPUT_KEPT_BYTES = 64 * KiB
+export const MEMORY_BYTES_DEFAULT = 2 * GiB
+export const PIDS_DEFAULT = 256
+export const FILE_SIZE_BYTES_DEFAULT = 1 * GiB
+export const CPU_MS_DEFAULT = 600_000
+export const OPEN_FILES_DEFAULT = 1_024
+/** tmpfs sizes inside the boundary (decisions 35). */
+export const HOME_TMPFS_BYTES = 256 * MiB
+export const TMP_TMPFS_BYTES = 1 * GiB
+/** MAX_ARG_STRLEN: 32 pages, terminating NUL included (execve(2)). */
+export const ARGUMENT_BYTES_MAX = 128 * KiB - 1
+/** bubblewrap's own bound on argument words (MAX_ARGS in bubblewrap.c). */
+export const BWRAP_WORDS_MAX = 9_000
+/** Links followed before a path is given up (kernel MAXSYMLINKS). */
+export const SYMLINKS_MAX = 40
+/** Ancestors of protected paths that are bound on themselves (decisions 28). */
+export const SELF_BINDS_MAX = 200
+/** Mounts one policy may expand to (confinement.md §2). */
+export const MOUNTS_MAX = 2_000
+
+// --- the loop (contract §7) ---
+export const CALL_ARGUMENTS_BYTES_MAX = 64 * KiB
+export const TOOL_RESULT_BYTES_MAX = 256 * KiB
+export const INSTRUCTION_BYTES_MAX = 256 * KiB
+export const TOOL_DESCRIPTION_BYTES_MAX = 16 * KiB
+export const TOOLS_PER_TURN_MAX = 512
+export const ID_CHARS_MAX = 256
+export const DOCUMENT_BYTES_MAX = 256 * KiB
+export const PROJECT_INSTRUCTIONS_BYTES_MAX = 32 * KiB
+/** Extra attempts after the first, and the pauses before each (decisions 25). */
+export const RETRY_PAUSES_MS = [500, 1_000, 2_000] as const
+export const RETRY_AFTER_MS_MAX = 30_000
+
+// --- wires (contract §7, decisions 25) ---
+export const SSE_EVENT_BYTES_MAX = 1 * MiB
+export const STREAM_BYTES_MAX = 32 * MiB
+export const ERROR_BODY_BYTES_MAX = 2_048
+export const CONNECT_MS = 15_000
+export const FIRST_BYTE_MS = 180_000
+export const STREAM_IDLE_MS_DEFAULT = 60_000
+
+// --- file tools (contract §8) ---
+export const READ_BYTES_DEFAULT = 64 * KiB
+export const READ_BYTES_MAX = 256 * KiB
+export const READ_LINE_CHARS_MAX = 2_000
+export const READ_LINE_BYTES_HELD = 8_000
+export const READ_COUNT_LINES_BYTES_MAX = 16 * MiB
+export const LIST_ENTRIES_MAX = 500
+export const SEARCH_MATCHES_MAX = 200
+export const SEARCH_FILE_BYTES_MAX = 1 * MiB
+export const SEARCH_LINE_CHARS_MAX = 400
+export const SEARCH_SKIPPED_PATHS_MAX = 20
+export const FIND_PATHS_MAX = 500
+export const WALK_DEPTH_MAX = 12
+/** Folders that search and find do not enter. */
+export const WALK_SKIPPED = ['.git', 'target', 'node_modules', '.venv', '__pycache__'] as const

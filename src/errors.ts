@@ -1,0 +1,97 @@
+/**
+ * Refusals: everything the harness declines to do, by a closed code.
+ *
+ * Three kinds of ending exist. An outcome is returned. A refusal is either returned (where a check is the product: the
+ * folder checker, planning a launch) or thrown as this class (parsing, loading, setting up); both carry the same code.
+ * A bug is any other error and is caught only in `cli/main`.
+ */
+
+/** Every refusal and the facts it carries. Adding a code is adding a row. Codes are kebab-case, without dots. */
+export interface RefusalDetails {
+  // command line and documents
+  'bad-arguments': { readonly argument?: string; readonly nearest?: string }
+  'not-built-yet': { readonly option: string }
+  'bad-document': { readonly file: string; readonly place?: string }
+  'file-unreadable': { readonly path: string; readonly errno?: string }
+  'bad-limit': { readonly name: string; readonly given: string }
+  'credential-missing': { readonly source: string }
+  'provider-unknown': { readonly name: string; readonly known: readonly string[] }
+  'model-missing': Record<string, never>
+  'workspace-unusable': { readonly path: string; readonly why: string }
+  'terminal-needed': { readonly flag: string }
+  'budget-refused': { readonly name: string; readonly why: string }
+  'session-unusable': { readonly path: string; readonly why: string }
+  'tool-name-clash': { readonly name: string }
+  // folders
+  'outside-roots': { readonly path: string; readonly landed: string; readonly roots: readonly string[] }
+  'not-a-directory': { readonly path: string }
+  'not-a-file': { readonly path: string; readonly is: string }
+  missing: { readonly path: string }
+  'dangling-link': { readonly path: string; readonly link: string; readonly target: string }
+  'too-many-links': { readonly path: string }
+  'nul-in-path': { readonly path: string }
+  protected: { readonly path: string; readonly landed: string; readonly name: string }
+  hidden: { readonly path: string }
+  'control-file-inside': { readonly folder: string; readonly file: string; readonly what: string }
+  'read-only-mount': { readonly path: string; readonly mount: string }
+  'no-permission': { readonly path: string; readonly errno?: string }
+  immutable: { readonly path: string }
+  'filesystem-root': { readonly path: string }
+  'home-folder': { readonly path: string }
+  'special-filesystem': { readonly path: string; readonly type: string }
+  'crosses-writable-link': { readonly path: string; readonly link: string }
+  'changed-while-checked': { readonly path: string }
+  'write-scope': { readonly path: string; readonly rule: string; readonly scope: string }
+  'no-space': { readonly path: string; readonly errno: string }
+  'write-failed': { readonly path: string; readonly errno: string }
+  // confinement
+  'confinement-off': Record<string, never>
+  'boundary-unavailable': { readonly boundary: string; readonly probe: string; readonly text: string; readonly fix: string }
+  'boundary-unknown': { readonly name: string; readonly known: readonly string[] }
+  'program-not-allowed': { readonly program: string; readonly allowed: readonly string[] }
+  'rule-too-large': { readonly rule: string; readonly mounts: number; readonly limit: number }
+  'unsupported-rule': { readonly rule: string; readonly why: string }
+  'too-many-words': { readonly words: number; readonly limit: number }
+  'inheritable-descriptors': { readonly descriptors: readonly number[] }
+  'architecture-unsupported': { readonly arch: string }
+  // emulator
+  'scenario-mismatch': { readonly turn: number; readonly difference: string }
+}
+
+export type RefusalCode = keyof RefusalDetails
+
+/**
+ * Something was not done, on purpose, and nothing happened in its place.
+ * Branch on `code`; show `message` to a person (it says what works instead); read `details` for the facts.
+ */
+export class Refusal<Code extends RefusalCode = RefusalCode> extends Error {
+  override readonly name = 'Refusal'
+
+  constructor(
+    readonly code: Code,
+    readonly details: RefusalDetails[Code],
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** Narrows an unknown value to a refusal, and to one code where given. */
+export function isRefusal<Code extends RefusalCode = RefusalCode>(
+  error: unknown,
+  code?: Code,
+): error is Refusal<Code> {
+  return error instanceof Refusal && (code === undefined || error.code === code)
+}
+
+/** The errno name of a system error, or undefined. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : undefined
+}
+
+/** Makes a switch exhaustive: a new variant fails to compile here. */
+export function unreachable(value: never): never {
+  throw new Error(`unhandled variant: ${JSON.stringify(value)}`)
+}

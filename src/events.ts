@@ -1,0 +1,146 @@
+/**
+ * The closed event union, read by JSONL, the terminal and the tests alike. Keys and kinds are the interface
+ * (contract §4, decisions 10): kind in kebab-case, other keys in snake_case.
+ */
+import type { Json, JsonObject } from './json.js'
+import type { AppliedConfinement, AppliedLimit, Gap, OutcomeRecord } from './outcome.js'
+
+export interface Withheld {
+  readonly tool: string
+  readonly reason: string
+}
+
+/** One layer of the standing instruction, by digest (contract §4). */
+export interface ContextEntry {
+  readonly id: string
+  readonly kind:
+    | 'harness_instructions'
+    | 'tool_instructions'
+    | 'operator_instructions'
+    | 'provided_context'
+    | 'project_instructions'
+    | 'environment'
+    | 'toolchain'
+  readonly trust: 'harness' | 'operator' | 'workspace' | 'machine'
+  readonly cache: 'static' | 'session' | 'turn'
+  readonly source?: string
+  readonly captured_at?: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** How a run ended (contract §5). */
+export type Stop =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'max-turns'; readonly limit: number }
+  | { readonly kind: 'max-input-tokens'; readonly limit: number; readonly reported: number }
+  | { readonly kind: 'max-output-tokens'; readonly limit: number; readonly reported: number }
+  | { readonly kind: 'max-cost'; readonly limit_micro_usd: number; readonly spent_micro_usd: number }
+  | { readonly kind: 'budget-unobservable'; readonly name: string; readonly reason: string }
+  | { readonly kind: 'deadline'; readonly limit_ms: number }
+  | { readonly kind: 'cancelled'; readonly reason: string }
+  | { readonly kind: 'provider-incomplete'; readonly reason: string }
+  | { readonly kind: 'unstructured'; readonly asked_again: number }
+
+export type HookDecision =
+  | { readonly kind: 'proceed' }
+  | { readonly kind: 'block'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+export type WarningCode =
+  | 'unpublished-tool'
+  | 'unpublished-tool-routed'
+  | 'program-refused'
+  | 'conversation-compacted'
+  | 'summary-failed'
+  | 'answer-nudged'
+  | 'batch-miscounted'
+  | 'unpriced-model'
+  | 'hook-failed'
+  | 'stop-hook-exhausted'
+  | 'turn-retried'
+  | 'unknown-stream-event'
+  | 'unknown-output-item'
+  | 'provider-refusal'
+  | 'document-key-ignored'
+  | 'no-init'
+  | 'uid-0'
+
+export interface StartedEvent {
+  readonly kind: 'started'
+  readonly run_id: string
+  readonly model: string
+  readonly published_tools: readonly string[]
+  /** Omitted if empty. */
+  readonly operations?: readonly string[]
+  readonly withheld: readonly Withheld[]
+  readonly skills: readonly string[]
+  readonly agents: readonly string[]
+  readonly memories: readonly string[]
+  readonly profiles: readonly { readonly name: string; readonly source: string; readonly sha256: string }[]
+  readonly context: readonly ContextEntry[]
+  readonly toolchains: readonly JsonObject[]
+  readonly mcp: readonly JsonObject[]
+  readonly credential_source: string
+  readonly confinement: {
+    readonly boundary: AppliedConfinement['boundary']
+    readonly applied: AppliedConfinement['applied']
+    readonly gaps: readonly Gap[]
+    readonly limits: readonly AppliedLimit[]
+  }
+  readonly path_scrubbed: readonly { readonly entry: string; readonly why: string }[]
+}
+
+export type HarnessEvent =
+  | StartedEvent
+  | { readonly kind: 'rates'; readonly source: string; readonly as_of: string }
+  | { readonly kind: 'turn-started'; readonly turn: number }
+  | { readonly kind: 'turn-retried'; readonly turn: number; readonly attempt: number; readonly reason: string }
+  | { readonly kind: 'text-delta'; readonly text: string }
+  | { readonly kind: 'reasoning-delta'; readonly text: string }
+  | { readonly kind: 'tool-arguments-delta'; readonly call_id: string; readonly delta: string }
+  | {
+      readonly kind: 'tool-requested'
+      readonly call_id: string
+      readonly name: string
+      readonly arguments: Json
+      readonly operation?: string
+      readonly subjects?: readonly string[]
+    }
+  | { readonly kind: 'approval-required'; readonly call_id: string; readonly name: string }
+  | { readonly kind: 'approval-resolved'; readonly call_id: string; readonly approved: boolean }
+  | {
+      readonly kind: 'launch-started'
+      readonly launch_id: string
+      readonly call_id?: string
+      readonly purpose: 'tool' | 'hook' | 'exec' | 'probe' | 'proxy'
+      readonly argv0: string
+      readonly confinement: Pick<AppliedConfinement, 'boundary' | 'applied' | 'gaps'>
+    }
+  | { readonly kind: 'launch-ended'; readonly launch_id: string; readonly outcome: OutcomeRecord }
+  | { readonly kind: 'confinement-hint'; readonly call_id: string; readonly rule: string; readonly text: string }
+  | {
+      readonly kind: 'hook-ran'
+      readonly point: 'before-call' | 'after-call' | 'stop' | 'transition'
+      readonly call_id?: string
+      readonly decision: HookDecision
+    }
+  | { readonly kind: 'tool-completed'; readonly call_id: string; readonly failed: boolean }
+  | {
+      readonly kind: 'usage'
+      readonly model: string
+      readonly input_tokens: number
+      readonly output_tokens: number
+      readonly cached_input_tokens: number
+      readonly cache_creation_input_tokens?: number
+    }
+  | { readonly kind: 'cost'; readonly model: string; readonly micro_usd: number }
+  | { readonly kind: 'warning'; readonly code: WarningCode; readonly message: string }
+  | { readonly kind: 'cancel-requested'; readonly by: 'esc' | 'signal' | 'deadline' | 'caller' }
+  | { readonly kind: 'finished'; readonly stop: Stop; readonly turns: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly reason: string; readonly turns: number }
+  | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
+  | { readonly kind: 'session'; readonly id: string; readonly path: string }
+
+/** Where events go. Emitting never throws and never waits. */
+export type Emit = (event: HarnessEvent) => void
