@@ -1,0 +1,143 @@
+/**
+ * The shapes that pass between the parts of confinement: what was asked for (PolicyRequest), what it came to
+ * (Policy), what the machine is (HostFacts), and what will be started (LaunchPlan). Data only.
+ */
+import type { AppliedConfinement, AppliedLimit, BoundaryName, LimitName } from '../outcome.js'
+
+/** `off` launches nothing. `native`: bubblewrap or seatbelt or refuse. `auto`: the strongest rung that works, or refuse. */
+export type ConfineChoice = 'off' | 'native' | 'auto' | BoundaryName
+
+/** A file that decides what we or the host will run later. `what` says so in words, e.g. "the session folder". */
+export interface ControlFile {
+  readonly path: string
+  readonly what: string
+}
+
+/** A policy as flags and configuration spell it. Absent lists are empty; an empty allow-list allows nothing. */
+export interface PolicyRequest {
+  /** Folder the run is about; relative to the process's cwd. */
+  readonly workspace: string
+  /** `--read PATH`: further readable paths. */
+  readonly read: readonly string[]
+  /** `--process-write-subtree DIR`: relative to the workspace; `.` is the whole of it. */
+  readonly writeSubtrees: readonly string[]
+  /** `--hide PATH`: paths to hide (no globs yet: a glob refuses as `unsupported-rule`). */
+  readonly hide: readonly string[]
+  /** `--unprotect NAME`. */
+  readonly unprotect: readonly string[]
+  /** `--allow-program NAME`; null for `exec`, whose argv is the operator's. */
+  readonly programs: readonly string[] | null
+  /** `--env NAME=VALUE` inside. */
+  readonly env: Readonly<Record<string, string>>
+  /** `--limit NAME=VALUE`, parsed; absent names take the defaults of bounds.ts. */
+  readonly limits: Readonly<Partial<Record<LimitName, number>>>
+  readonly controlFiles: readonly ControlFile[]
+  /** `--cgroup-root PATH`. */
+  readonly cgroupRoot?: string
+}
+
+/** (device, inode) as decimal text, so that 64-bit values survive. */
+export interface Identity {
+  readonly dev: string
+  readonly ino: string
+}
+
+/** One landed path of the policy and where the rule came from, for `explain`. */
+export interface LandedRule {
+  /** After all links, absolute. */
+  readonly path: string
+  /** The flag, default or table that said so, e.g. `--read ../lib`, `default: git control files`. */
+  readonly source: string
+  readonly identity: Identity
+  readonly type: 'folder' | 'file'
+}
+
+/** What a process may touch: platform-neutral, landed, validated, frozen. */
+export interface Policy {
+  readonly workspace: LandedRule
+  readonly reads: readonly LandedRule[]
+  /** Write grants. Empty: the workspace is read-only to processes. */
+  readonly writes: readonly LandedRule[]
+  /** Existing paths inside a grant that stay read-only. */
+  readonly protects: readonly LandedRule[]
+  /** Protected names that do not exist now: watched after the launch, not covered (decisions 29). */
+  readonly watched: readonly { readonly path: string; readonly source: string }[]
+  readonly hides: readonly LandedRule[]
+  readonly programs: readonly string[] | null
+  /** The complete environment inside. */
+  readonly env: Readonly<Record<string, string>>
+  readonly limits: Readonly<Record<Exclude<LimitName, 'output-total'>, number>> & { readonly 'output-total'?: number }
+  readonly controlFiles: readonly ControlFile[]
+  readonly cgroupRoot?: string
+}
+
+/** A fact that was tried, and what it came to. Absent is not false: `unknown` refuses. */
+export type Probe =
+  | { readonly kind: 'held' }
+  | { readonly kind: 'absent'; readonly why: string }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+/** Everything the builders may know of the machine. Read in one file (`host-facts`), faked in tests. */
+export interface HostFacts {
+  readonly platform: 'linux' | 'darwin' | 'other'
+  /** Node's name: `x64`, `arm64`, … */
+  readonly arch: string
+  readonly kernel: string
+  readonly uid: number
+  readonly gid: number
+  readonly home: string
+  /** Landed path and version of bubblewrap; null when it is not installed. */
+  readonly bwrap: { readonly path: string; readonly version: string; readonly options: readonly string[] } | null
+  /** Landed path of prlimit (util-linux); null when missing. */
+  readonly prlimit: string | null
+  /** System folders as they exist: a folder to bind, or a link to re-create (`/bin` -> `usr/bin`). */
+  readonly systemRoots: readonly (
+    | { readonly kind: 'folder'; readonly path: string }
+    | { readonly kind: 'link'; readonly path: string; readonly target: string }
+  )[]
+  /** Files of the short list under /etc that exist (landed where they are links). */
+  readonly etcFiles: readonly { readonly path: string; readonly landed: string }[]
+  /** Existing folders of /proc that need a read-only cover as uid 0 (decisions 27). */
+  readonly procCovers: readonly string[]
+  readonly cgroup: {
+    /** Where a group with pids and memory can be made; absent keys: cannot. */
+    readonly v2?: string
+    readonly v1?: { readonly pids?: string; readonly memory?: string; readonly cpuacct?: string }
+  }
+  readonly pid1WithoutInit: boolean
+  /** Text that tells this machine to its owner's package manager: the one command that installs bubblewrap. */
+  readonly installHint: string
+}
+
+/** Descriptor numbers inside bwrap's own process; fixed, so that an argv is the same bytes every time. */
+export const CHILD_FDS = { seccomp: 3, status: 4, first: 5, args: 6 } as const
+
+/**
+ * A launch, decided: nothing left to look up. Same plan, same argv.
+ *
+ * The command is held by its *first program* (prlimit, whose bytes are fed through descriptor `first` as a read-only
+ * file inside): until we feed it after bwrap has answered on `status`, there is nothing to execute, so the command
+ * cannot start if we vanish before bwrap has tied its life to ours (decisions 20).
+ */
+export interface LaunchPlan {
+  readonly boundary: BoundaryName
+  /** Landed path of the launcher (bwrap). */
+  readonly file: string
+  /** Options, then `--`, the first program with its arguments, and the command: complete argv without argv[0]. */
+  readonly args: readonly string[]
+  /** How many leading words of `args` are options that may travel through `--args FD`. */
+  readonly optionWords: number
+  /** Environment of the launcher process itself; the confined one is in `args`. */
+  readonly env: Readonly<Record<string, string>>
+  /** The command as it runs inside: argv with argv[0] landed. */
+  readonly command: readonly string[]
+  readonly seccomp: Uint8Array
+  /** Host file whose bytes are fed as the first program. */
+  readonly firstProgram: string
+  /** Drop to this uid and gid before bwrap starts (we are uid 0 and the workspace's owner is not). */
+  readonly identity: { readonly uid: number; readonly gid: number } | null
+  readonly cgroup: { readonly v2?: string; readonly v1?: { readonly pids?: string; readonly memory?: string; readonly cpuacct?: string } }
+  readonly limits: readonly AppliedLimit[]
+  readonly confinement: AppliedConfinement
+  readonly policy: Policy
+}
