@@ -1,0 +1,41 @@
+/**
+ * Named predicates for what a test needs of the machine. A skip always names its predicate; with
+ * HARNESS_MUST_CONFINE=1 (set in CI) nothing is skipped, so a missing need shows as a failure.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+
+const PREDICATES = {
+  linux: () => process.platform === 'linux',
+  root: () => process.getuid?.() === 0,
+  'not-root': () => process.getuid?.() !== 0,
+  bubblewrap: () => process.platform === 'linux' && runs('bwrap', ['--unshare-user', '--ro-bind', '/', '/', 'true']),
+  git: () => runs('git', ['--version']),
+  perl: () => runs('perl', ['-e', '1']),
+  setpriv: () => runs('setpriv', ['--version']),
+  'cgroup-v1-pids': () => process.getuid?.() === 0 && existsSync('/sys/fs/cgroup/pids/cgroup.procs'),
+} as const
+
+export type Need = keyof typeof PREDICATES
+
+/** Needs that the platform or user decides: they skip even where confinement must hold. */
+const OF_THE_PLATFORM: ReadonlySet<Need> = new Set(['linux', 'root', 'not-root', 'cgroup-v1-pids'])
+
+function runs(file: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(file, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** False when every need is met (run the test), else the reason for tap's `skip`. */
+export function needs(...names: readonly Need[]): false | string {
+  for (const name of names) {
+    if (PREDICATES[name]()) continue
+    if (process.env['HARNESS_MUST_CONFINE'] === '1' && !OF_THE_PLATFORM.has(name)) return false
+    return `needs ${name}`
+  }
+  return false
+}
