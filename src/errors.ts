@@ -53,6 +53,12 @@ export interface RefusalDetails {
   'unsupported-rule': { readonly rule: string; readonly why: string }
   'too-many-words': { readonly words: number; readonly limit: number }
   'inheritable-descriptors': { readonly descriptors: readonly number[] }
+  'program-missing': { readonly program: string; readonly searched: readonly string[] }
+  'program-not-visible': { readonly program: string; readonly landed: string }
+  'program-not-executable': { readonly program: string; readonly landed: string; readonly is: string }
+  'argument-too-long': { readonly index: number; readonly bytes: number; readonly limit: number }
+  'nul-in-argument': { readonly index: number }
+  'grants-overlap': { readonly grant: string; readonly other: string }
   'architecture-unsupported': { readonly arch: string }
   // emulator
   'scenario-mismatch': { readonly turn: number; readonly difference: string }

@@ -2,7 +2,7 @@
  * The shapes that pass between the parts of confinement: what was asked for (PolicyRequest), what it came to
  * (Policy), what the machine is (HostFacts), and what will be started (LaunchPlan). Data only.
  */
-import type { AppliedConfinement, AppliedLimit, BoundaryName, LimitName } from '../outcome.js'
+import type { AppliedConfinement, AppliedLimit, BoundaryName, Gap, LimitName } from '../outcome.js'
 
 /** `off` launches nothing. `native`: bubblewrap or seatbelt or refuse. `auto`: the strongest rung that works, or refuse. */
 export type ConfineChoice = 'off' | 'native' | 'auto' | BoundaryName
@@ -60,9 +60,18 @@ export interface Policy {
   readonly writes: readonly LandedRule[]
   /** Existing paths inside a grant that stay read-only. */
   readonly protects: readonly LandedRule[]
+  /** Folders between a grant and a protected path, parents first: each is bound on itself, so it cannot be renamed (decisions 28). */
+  readonly selfBinds: readonly string[]
   /** Protected names that do not exist now: watched after the launch, not covered (decisions 29). */
   readonly watched: readonly { readonly path: string; readonly source: string }[]
+  /** Hidden paths that exist now and lie under something readable: each is covered inside. */
   readonly hides: readonly LandedRule[]
+  /** Hidden paths that do not exist or lie under nothing readable: nothing to cover, still denied to the file tools. */
+  readonly hiddenElsewhere: readonly { readonly path: string; readonly source: string }[]
+  /** What binds less than asked for and why: a scan that reached its bound, ancestors beyond the limit. Empty: nothing. */
+  readonly reservations: readonly Gap[]
+  /** Owner of the workspace folder. */
+  readonly owner: { readonly uid: number; readonly gid: number }
   readonly programs: readonly string[] | null
   /** The complete environment inside. */
   readonly env: Readonly<Record<string, string>>
@@ -86,8 +95,13 @@ export interface HostFacts {
   readonly uid: number
   readonly gid: number
   readonly home: string
-  /** Landed path and version of bubblewrap; null when it is not installed. */
-  readonly bwrap: { readonly path: string; readonly version: string; readonly options: readonly string[] } | null
+  /** Every folder that counts as a home of this user: HOME and the one of the user database, landed, without doubles. */
+  readonly homes: readonly string[]
+  /**
+   * Landed path of bubblewrap; null when it is not installed in a folder that can be trusted. `version` and `options`
+   * cost a child process and are present only after `describeHost`.
+   */
+  readonly bwrap: { readonly path: string; readonly version?: string; readonly options?: readonly string[] } | null
   /** Landed path of prlimit (util-linux); null when missing. */
   readonly prlimit: string | null
   /** System folders as they exist: a folder to bind, or a link to re-create (`/bin` -> `usr/bin`). */
@@ -97,12 +111,18 @@ export interface HostFacts {
   )[]
   /** Files of the short list under /etc that exist (landed where they are links). */
   readonly etcFiles: readonly { readonly path: string; readonly landed: string }[]
+  /** Folders of the inherited PATH, landed, in their order, without doubles and without what is no folder. */
+  readonly pathFolders: readonly string[]
+  /** Hard limits of this process, which nothing inside can exceed; absent: unlimited. Units of prlimit(1). */
+  readonly hardLimits: Readonly<Partial<Record<'nproc' | 'data' | 'fsize' | 'cpu' | 'nofile', number>>>
   /** Existing folders of /proc that need a read-only cover as uid 0 (decisions 27). */
   readonly procCovers: readonly string[]
   readonly cgroup: {
     /** Where a group with pids and memory can be made; absent keys: cannot. */
     readonly v2?: string
     readonly v1?: { readonly pids?: string; readonly memory?: string; readonly cpuacct?: string }
+    /** Why the folder of `--cgroup-root` cannot serve. Absent: it can, or none was named. */
+    readonly rootProblem?: string
   }
   readonly pid1WithoutInit: boolean
   /** Text that tells this machine to its owner's package manager: the one command that installs bubblewrap. */
@@ -110,7 +130,19 @@ export interface HostFacts {
 }
 
 /** Descriptor numbers inside bwrap's own process; fixed, so that an argv is the same bytes every time. */
-export const CHILD_FDS = { seccomp: 3, status: 4, first: 5, args: 6 } as const
+export const CHILD_FDS = { seccomp: 3, status: 4, first: 5, args: 6, files: 7 } as const
+
+/**
+ * A small file with generated content, shown read-only inside. The launcher opens the bytes for reading, freshly for
+ * each launch (bwrap reads to the end and the offset is shared), as descriptor `fd`; the option that reads it is in `args`.
+ */
+export interface FedFile {
+  /** Path inside, e.g. `/etc/passwd`. */
+  readonly path: string
+  /** `CHILD_FDS.files` and upwards, without gaps. */
+  readonly fd: number
+  readonly bytes: Uint8Array
+}
 
 /**
  * A launch, decided: nothing left to look up. Same plan, same argv.
@@ -132,6 +164,7 @@ export interface LaunchPlan {
   /** The command as it runs inside: argv with argv[0] landed. */
   readonly command: readonly string[]
   readonly seccomp: Uint8Array
+  readonly files: readonly FedFile[]
   /** Host file whose bytes are fed as the first program. */
   readonly firstProgram: string
   /** Drop to this uid and gid before bwrap starts (we are uid 0 and the workspace's owner is not). */
