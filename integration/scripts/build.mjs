@@ -1,0 +1,70 @@
+/**
+ * `npm run build`: types and library by tsc, then one CommonJS bundle for the programs (starting from a bundle is
+ * three times faster than resolving packages one by one), and the two small entries that load it.
+ *
+ * Needs nothing but node_modules. Ends with 1 and the compiler's words when the sources do not compile.
+ */
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { execa } from 'execa'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const bin = join(root, 'dist', 'bin')
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  format: 'cjs',
+  legalComments: 'none',
+  logLevel: 'warning',
+  // node-pty carries native files beside itself and is optional: it is looked up when a terminal is asked for.
+  external: ['node-pty'],
+  // import() becomes a lazy require: the bundle runs from a vm.Script, which has no module loader of its own.
+  supported: { 'dynamic-import': false },
+}
+
+async function compile() {
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const result = await execa(process.execPath, [tsc, '-p', join(root, 'tsconfig.json')], { reject: false, cwd: root })
+  if (result.exitCode === 0) return
+  process.stderr.write(`${result.stdout}\n${result.stderr}\n`)
+  process.exit(1)
+}
+
+async function bundle() {
+  mkdirSync(bin, { recursive: true })
+  await build({
+    ...common,
+    entryPoints: [join(root, 'src', 'cli', 'main.ts')],
+    outfile: join(bin, 'main.cjs'),
+    define: { HARNESS_VERSION: JSON.stringify(version) },
+  })
+  const digest = createHash('sha256').update(readFileSync(join(bin, 'main.cjs'))).digest('hex').slice(0, 16)
+  for (const program of ['harness', 'hookcheck']) {
+    const outfile = join(bin, `${program}.cjs`)
+    await build({
+      ...common,
+      entryPoints: [join(root, 'src', 'cli', 'boot', 'entry.ts')],
+      outfile,
+      banner: { js: '#!/usr/bin/env node' },
+      define: {
+        HARNESS_VERSION: JSON.stringify(version),
+        HARNESS_PROGRAM: JSON.stringify(program),
+        HARNESS_BUNDLE_DIGEST: JSON.stringify(digest),
+      },
+    })
+    chmodSync(outfile, 0o755)
+  }
+}
+
+// An installed package has no sources to build: `prepare` also runs there for git dependencies only.
+if (existsSync(join(root, 'src'))) {
+  rmSync(join(root, 'dist'), { recursive: true, force: true })
+  await compile()
+  await bundle()
+}

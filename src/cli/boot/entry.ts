@@ -1,0 +1,17 @@
+/**
+ * The programs' entry, bundled on its own: answers `--version` before loading anything, else starts the main bundle
+ * from V8's code cache where one can be trusted.
+ *
+ * Everything that runs later is in that bundle; this file stays small because it is parsed on every start.
+ */
+import { loadMain } from './load.js'
+
+declare const HARNESS_VERSION: string
+declare const HARNESS_PROGRAM: string
+
+const [, , first, ...rest] = process.argv
+if (rest.length === 0 && (first === '--version' || first === '-V')) {
+  process.stdout.write(`${HARNESS_PROGRAM} ${HARNESS_VERSION}\n`)
+} else {
+  loadMain(HARNESS_PROGRAM)
+}

@@ -1,0 +1,90 @@
+/**
+ * Runs `main.cjs` with V8's code cache: compiling a megabyte of JavaScript costs more than everything else a short
+ * command does (decisions 14).
+ *
+ * A cache is code. It is used only from a folder that is ours alone (0700, owned by our uid, no link), and is keyed by
+ * version, V8 and the bundle's digest and stat; anything else runs without it. V8 itself rejects a cache of another
+ * version or flag set.
+ */
+import { constants } from 'node:fs'
+
+declare const HARNESS_VERSION: string
+declare const HARNESS_BUNDLE_DIGEST: string
+declare const __dirname: string
+declare const require: NodeJS.Require
+
+type Fs = typeof import('node:fs')
+type Path = typeof import('node:path')
+type Vm = typeof import('node:vm')
+
+/** Starts the bundle's `start(program)`. */
+export function loadMain(program: string): void {
+  const fs: Fs = require('node:fs')
+  const path: Path = require('node:path')
+  const vm: Vm = require('node:vm')
+  const filename = path.join(__dirname, 'main.cjs')
+  const source = fs.readFileSync(filename, 'utf8')
+  const folder = cacheFolder(path)
+  const file = folder === null ? null : path.join(folder, cacheName(fs.statSync(filename)))
+  const cachedData = file === null ? undefined : readTrusted(fs, folder, file)
+  const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
+    filename,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  })
+  const module = { exports: {} as { start?: (program: string, saveCache: () => void, installation: string) => void } }
+  script.runInThisContext()(module.exports, require, module, filename, __dirname)
+  const stale = cachedData === undefined || script.cachedDataRejected === true
+  // Saved at the end of the first run, when the functions that a run needs have been compiled.
+  const saveCache = (): void => {
+    if (stale && folder !== null && file !== null) save(fs, folder, file, script.createCachedData())
+  }
+  module.exports.start?.(program, saveCache, __dirname)
+}
+
+/** `$XDG_CACHE_HOME/b10x-harness` (absolute, else ignored) or `~/.cache/b10x-harness`; null without a home. */
+function cacheFolder(path: Path): string | null {
+  const { XDG_CACHE_HOME: xdg, HOME: home } = process.env
+  if (xdg !== undefined && path.isAbsolute(xdg)) return path.join(xdg, 'b10x-harness')
+  return home !== undefined && path.isAbsolute(home) ? path.join(home, '.cache', 'b10x-harness') : null
+}
+
+function cacheName(bundle: { size: number; mtimeMs: number }): string {
+  const stat = `${bundle.size.toString(36)}-${Math.trunc(bundle.mtimeMs).toString(36)}`
+  return `${HARNESS_VERSION}-${process.versions.v8}-${HARNESS_BUNDLE_DIGEST}-${stat}.v8`
+}
+
+function isOurs(fs: Fs, folder: string): boolean {
+  const stat = fs.lstatSync(folder)
+  return stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0
+}
+
+function readTrusted(fs: Fs, folder: string | null, file: string): Buffer | undefined {
+  try {
+    if (folder === null || !isOurs(fs, folder)) return undefined
+    const fd = fs.openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+    try {
+      const stat = fs.fstatSync(fd)
+      return stat.isFile() && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
+        ? fs.readFileSync(fd)
+        : undefined
+    } finally {
+      fs.closeSync(fd)
+    }
+  } catch {
+    return undefined // absent or foreign: run without
+  }
+}
+
+/** Old caches of this folder go first: only one bundle is in use, and nothing else removes them. */
+function save(fs: Fs, folder: string, file: string, data: Buffer): void {
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (!isOurs(fs, folder)) return
+    for (const name of fs.readdirSync(folder)) if (name.endsWith('.v8')) fs.rmSync(`${folder}/${name}`)
+    const temporary = `${file}.${process.pid}`
+    fs.writeFileSync(temporary, data, { mode: 0o600, flag: 'wx' })
+    fs.renameSync(temporary, file)
+  } catch {
+    // A cache that cannot be kept only costs time.
+  }
+}

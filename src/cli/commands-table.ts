@@ -1,0 +1,87 @@
+/** The commands as `--help` tells them, and the closed table of exit statuses (decisions 4). Pure data. */
+import type { CommandName } from './flags.js'
+
+export interface CommandRow {
+  readonly name: CommandName
+  readonly arguments?: string
+  readonly text: string
+  readonly example: readonly string[]
+}
+
+export const COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'run',
+    text: 'drive a model to an answer over a workspace',
+    example: [
+      'harness run --provider demo --input "fix the test"',
+      'harness run --provider openai --model NAME --api-key-env OPENAI_API_KEY --workspace . \\',
+      '  --confine auto --allow-program node --process-write-subtree . --input "make the tests pass"',
+    ],
+  },
+  {
+    name: 'tools',
+    text: 'print the tools a run with these options would publish, and what is withheld',
+    example: ['harness tools --confine auto --allow-program node'],
+  },
+  {
+    name: 'exec',
+    arguments: '<argv...>',
+    text: 'run one command inside the boundary, its stdio passed through, its exit status mirrored',
+    example: ['harness exec -- npm test', 'harness exec --process-write-subtree build --limit memory=512MiB -- make'],
+  },
+  {
+    name: 'explain',
+    arguments: '<argv...>',
+    text: 'print, without starting anything, exactly how the command would be confined',
+    example: ['harness explain --process-write-subtree . -- git status'],
+  },
+  {
+    name: 'check-path',
+    arguments: '<path...>',
+    text: "the writable-folder checker's verdict for each path",
+    example: ['harness check-path --workspace . src ../elsewhere .git/hooks'],
+  },
+  {
+    name: 'emulate',
+    text: 'serve a scenario as a local provider endpoint, for demos and tests without a key',
+    example: ['harness emulate --scenario scenario.yaml --port 8080'],
+  },
+  {
+    name: 'completion',
+    arguments: '<shell>',
+    text: 'print a completion script for bash, zsh or fish',
+    example: ['harness completion bash > ~/.local/share/bash-completion/completions/harness'],
+  },
+]
+
+/** Commands of the contract that are not built yet: refused by name. */
+export const PLANNED_COMMANDS = [
+  'chat',
+  'sessions',
+  'context',
+  'events',
+  'app-server',
+  'profiles',
+  'providers',
+  'toolchains',
+  'workflow',
+  'doctor',
+  'report',
+] as const
+
+export const EXIT_STATUS_HELP = `
+Exit status:
+  run          0 answered, 2 stopped for a named reason, 1 could not run
+               130 left at once on a second Ctrl-C
+  tools        0 printed, 1 could not
+  exec         the command's own, 128+n when a signal ended it
+               125 refused or could not run, 126 found but not executable,
+               127 not found, 124 ended by our deadline or a bound
+  explain      0 printed, 1 could not
+  check-path   0 all writable, 2 some refused, 1 could not check
+  emulate      0 stopped, 2 a request differed from the scenario, 1 could not serve
+
+First steps:
+  harness run --provider demo --input "show me what you can do"
+  harness exec -- id
+`

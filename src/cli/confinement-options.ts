@@ -1,0 +1,69 @@
+/** Confinement flags → what was asked for: a boundary choice and a policy request. Pure but for relative paths. */
+import { resolve } from 'node:path'
+import type { ConfineChoice, ControlFile, PolicyRequest } from '../confinement/types.js'
+import { Refusal } from '../errors.js'
+import type { CommandName } from './flags.js'
+import { parseLimits } from './limits.js'
+import type { Given } from './parse.js'
+
+const CHOICES: readonly ConfineChoice[] = [
+  'off',
+  'native',
+  'auto',
+  'bubblewrap',
+  'bubblewrap-hostproc',
+  'landlock',
+  'seatbelt',
+  'container',
+]
+
+/** Commands whose work is to launch: `off` is refused there and `auto` is the default (decisions 1). */
+const LAUNCHES: ReadonlySet<CommandName> = new Set(['exec', 'explain'])
+
+export function confineChoice(command: CommandName, given: Given): ConfineChoice {
+  const word = given.one('--confine') ?? (given.has('--substrate-embedded') ? 'native' : undefined)
+  const choice = word ?? (LAUNCHES.has(command) ? 'auto' : 'off')
+  const known = CHOICES.find(name => name === choice)
+  if (known === undefined) {
+    throw new Refusal('boundary-unknown', { name: choice, known: CHOICES }, `--confine ${choice}: write one of ${CHOICES.join(', ')}`)
+  }
+  if (known === 'off' && LAUNCHES.has(command)) {
+    throw new Refusal('confinement-off', {}, `${command} starts nothing outside a boundary: leave --confine off out`)
+  }
+  return known
+}
+
+/** `--env NAME=VALUE` → a record. */
+export function parseEnv(given: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    given.map(entry => {
+      const match = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(entry)
+      if (match !== null) return [match[1] ?? '', match[2] ?? '']
+      throw new Refusal('bad-arguments', { argument: '--env' }, `--env ${entry}: write NAME=VALUE`)
+    }),
+  )
+}
+
+export interface RequestSeams {
+  readonly cwd: string
+  readonly controlFiles: readonly ControlFile[]
+  /** Null: the words after the options are the operator's own command. */
+  readonly programs: readonly string[] | null
+}
+
+export function policyRequest(given: Given, { cwd, controlFiles, programs }: RequestSeams): PolicyRequest {
+  const cgroupRoot = given.one('--cgroup-root')
+  const absolute = (paths: readonly string[]): string[] => paths.map(path => (path === '' ? path : resolve(cwd, path)))
+  return {
+    workspace: resolve(cwd, given.one('--workspace') ?? '.'),
+    read: absolute(given.all('--read')),
+    writeSubtrees: given.all('--process-write-subtree'),
+    hide: absolute(given.all('--hide')),
+    unprotect: given.all('--unprotect'),
+    programs,
+    env: parseEnv(given.all('--env')),
+    limits: parseLimits(given.all('--limit')),
+    controlFiles,
+    ...(cgroupRoot === undefined ? {} : { cgroupRoot: resolve(cwd, cgroupRoot) }),
+  }
+}

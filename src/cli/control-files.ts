@@ -1,0 +1,45 @@
+/**
+ * The files that decide what we or the host will run later: none of them may lie inside a write grant, because what
+ * can change them decides the next run. The list is what the command line names plus our own folders.
+ */
+import { isAbsolute, join, resolve } from 'node:path'
+import type { ControlFile } from '../confinement/types.js'
+import type { Io } from './io.js'
+import type { Given } from './parse.js'
+
+/** Options whose value is a file that the run obeys. */
+const OBEYED: Readonly<Record<string, string>> = {
+  '--api-key-file': 'the API key file',
+  '--oauth-token-file': 'the token file',
+  '--prices': 'the rate card',
+  '--instructions-file': "the operator's instructions",
+  '--outcome-file': 'the outcome record',
+}
+
+export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'installation'>): readonly ControlFile[] {
+  const named = Object.entries(OBEYED).flatMap(([flag, what]) => {
+    const path = given.one(flag)
+    return path === undefined ? [] : [{ path: resolve(io.cwd, path), what: `${what} (${flag})` }]
+  })
+  return [
+    { path: io.installation, what: 'this program' },
+    { path: process.execPath, what: 'the Node that runs this program' },
+    ...ownFolders(io.env),
+    ...named,
+  ]
+}
+
+/** Configuration, state and cache folders (XDG Base Directory Specification); relative values are ignored as it says. */
+function ownFolders(env: NodeJS.ProcessEnv): ControlFile[] {
+  const home = env['HOME']
+  const at = (variable: string, fallback: string, name: string, what: string): ControlFile[] => {
+    const set = env[variable]
+    if (set !== undefined && isAbsolute(set)) return [{ path: join(set, name), what }]
+    return home !== undefined && isAbsolute(home) ? [{ path: join(home, fallback, name), what }] : []
+  }
+  return [
+    ...at('XDG_CONFIG_HOME', '.config', 'b10x', 'our configuration'),
+    ...at('XDG_STATE_HOME', '.local/state', 'b10x-harness', 'our state folder'),
+    ...at('XDG_CACHE_HOME', '.cache', 'b10x-harness', 'our code cache'),
+  ]
+}

@@ -1,0 +1,65 @@
+/** What a command sees of the outside: two sinks, the environment, and the request to stop. */
+import { isatty } from 'node:tty'
+import type { CancelledBy } from '../outcome.js'
+import { openSink, type Sink } from './output.js'
+
+export interface Io {
+  readonly out: Sink
+  readonly err: Sink
+  readonly env: NodeJS.ProcessEnv
+  readonly cwd: string
+  /** Folder of the programs: a control file of every run. */
+  readonly installation: string
+  readonly stderrIsTerminal: boolean
+  readonly stdinIsTerminal: boolean
+  /** Aborted with a {@link CancelledBy}: a signal, or `caller` when stdout's reader has gone. */
+  readonly stop: AbortSignal
+  /** Installs the signal handlers; until then the default actions hold. */
+  handleSignals(): void
+}
+
+/** Two presses of Ctrl-C within this time leave at once (supervision.md). */
+const SECOND_INTERRUPT_MS = 2_000
+const LEFT_AT_ONCE = 130
+
+export function openIo({ installation }: { readonly installation: string }): Io {
+  const stop = new AbortController()
+  const cancel = (by: CancelledBy): void => {
+    if (!stop.signal.aborted) stop.abort(by)
+  }
+  const err = openSink({ fd: 2 })
+  const out = openSink({
+    fd: 1,
+    onClosed: () => {
+      err.write('stdout was closed by its reader: stopping\n')
+      cancel('caller')
+    },
+  })
+  return {
+    out,
+    err,
+    env: process.env,
+    cwd: process.cwd(),
+    installation,
+    stderrIsTerminal: isatty(2),
+    stdinIsTerminal: isatty(0),
+    stop: stop.signal,
+    handleSignals: () => handleSignals(cancel),
+  }
+}
+
+/**
+ * TERM and HUP ask once; a second INT within two seconds leaves at once. Confined trees die with us, so leaving is
+ * killing.
+ */
+function handleSignals(cancel: (by: CancelledBy) => void): void {
+  let last = Number.NEGATIVE_INFINITY
+  process.on('SIGINT', () => {
+    const now = performance.now()
+    if (now - last < SECOND_INTERRUPT_MS) process.exit(LEFT_AT_ONCE)
+    last = now
+    cancel('signal')
+  })
+  process.on('SIGTERM', () => cancel('signal'))
+  process.on('SIGHUP', () => cancel('signal'))
+}

@@ -1,0 +1,64 @@
+/**
+ * argv → command → exit status. Nothing else in the programs exits, and only here is a bug caught.
+ */
+import { Refusal } from '../errors.js'
+import { COMMAND_RUNNERS } from './commands/table.js'
+import { openIo, type Io } from './io.js'
+import { parseArgv, VERSION } from './parse.js'
+import { escapeControls } from './terminal-text.js'
+
+/** Exit status of a bug of ours, for every command but exec (which says 125). */
+const BUG_STATUS = 1
+
+/**
+ * Entry of the bundle. `program` is the name that was installed; `saveCache` keeps V8's code cache, called once the
+ * command has done its work; `installation` is the folder of the programs, a control file of every run.
+ */
+export function start(program: string, saveCache: () => void, installation: string): void {
+  const io = openIo({ installation })
+  void run(program, process.argv.slice(2), io)
+    .catch((error: unknown) => reportBug(error, io))
+    .then(async status => {
+      await Promise.all([io.out.flush(), io.err.flush()])
+      saveCache()
+      process.exit(status)
+    })
+}
+
+async function run(program: string, words: readonly string[], io: Io): Promise<number> {
+  if (program === 'hookcheck') {
+    io.err.write(`hookcheck is not built yet in version ${VERSION}: nothing was audited\n`)
+    return 2
+  }
+  const json = words.includes('--json')
+  try {
+    const parsed = parseArgv(words)
+    if (parsed.kind === 'text') {
+      io.out.write(parsed.text)
+      return 0
+    }
+    return await COMMAND_RUNNERS[parsed.command](parsed, io)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    reportRefusal(error, json, io)
+    return words[0] === 'exec' ? 125 : 1
+  }
+}
+
+/** Contract §3: a run that never started prints one `refused` line under `--json`, its reason on one line. */
+function reportRefusal(refusal: Refusal, json: boolean, io: Io): void {
+  if (json) {
+    const reason = refusal.message.split('\n').map(line => line.trim()).filter(Boolean).join(' ')
+    io.out.write(`${JSON.stringify({ kind: 'refused', code: refusal.code, reason })}\n`)
+    return
+  }
+  io.err.write(`refused [${refusal.code}] ${escapeControls(refusal.message)}\n`)
+}
+
+function reportBug(error: unknown, io: Io): number {
+  const text = error instanceof Error ? error.message : String(error)
+  io.err.write(`bug: ${escapeControls(text)}\n`)
+  if (process.env['HARNESS_DEBUG'] === '1' && error instanceof Error) io.err.write(`${error.stack ?? ''}\n`)
+  else io.err.write('set HARNESS_DEBUG=1 to see where; please report it\n')
+  return process.argv[2] === 'exec' ? 125 : BUG_STATUS
+}

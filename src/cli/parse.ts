@@ -1,0 +1,158 @@
+/**
+ * argv → one command with its options, through commander: help, choices, conflicts and the nearest name are its work;
+ * the table in `flags.ts` is ours. Nothing here prints or exits.
+ */
+import { Command, CommanderError, Option } from 'commander'
+import { COMMANDS, EXIT_STATUS_HELP, PLANNED_COMMANDS } from './commands-table.js'
+import { Refusal } from '../errors.js'
+import { type CommandName, type Flag, flagsOf } from './flags.js'
+
+declare const HARNESS_VERSION: string | undefined
+
+/** The programs' version; the library run from its sources says 0.0.0. */
+export const VERSION = typeof HARNESS_VERSION === 'string' ? HARNESS_VERSION : '0.0.0'
+
+export type OptionValue = string | boolean | readonly string[]
+
+/** Options as typed: only what was given or has a default. */
+export class Given {
+  constructor(private readonly values: ReadonlyMap<string, OptionValue>) {}
+
+  /** The single value of a flag, or undefined when it was not given. */
+  one(flag: string): string | undefined {
+    const value = this.values.get(flag)
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** All values of a repeatable flag, in order; empty when it was not given. */
+  all(flag: string): readonly string[] {
+    const value = this.values.get(flag)
+    return Array.isArray(value) ? (value as readonly string[]) : []
+  }
+
+  has(flag: string): boolean {
+    return this.values.has(flag) && this.values.get(flag) !== false
+  }
+}
+
+export type Parsed =
+  | { readonly kind: 'command'; readonly command: CommandName; readonly given: Given; readonly words: readonly string[] }
+  /** `--help`, `--version`: text for stdout, exit 0. */
+  | { readonly kind: 'text'; readonly text: string }
+
+/** Parses the words after the program's name. Throws `bad-arguments` or `not-built-yet`. */
+export function parseArgv(words: readonly string[]): Parsed {
+  const said = { out: '', err: '' }
+  let parsed: Parsed | null = null
+  const program = newProgram(said, result => {
+    parsed = result
+  })
+  try {
+    program.parse([...words], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return { kind: 'text', text: said.out }
+    throw badArguments(error, said.err)
+  }
+  return parsed ?? { kind: 'text', text: program.helpInformation() }
+}
+
+interface Said {
+  out: string
+  err: string
+}
+
+function newProgram(said: Said, done: (parsed: Parsed) => void): Command {
+  const program = new Command('harness')
+    .description('Run AI agents where they can only do what you said: every process starts inside a named boundary.')
+    .version(`harness ${VERSION}`, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .addHelpText('after', EXIT_STATUS_HELP)
+  quiet(program, said)
+  for (const { name, arguments: args, text, example } of COMMANDS) {
+    const command = quiet(program.command(name), said).description(text).helpOption('-h, --help', 'print this help')
+    for (const flag of flagsOf(name)) command.addOption(optionOf(flag))
+    if (args !== undefined) command.argument(args)
+    if (name === 'exec' || name === 'explain') command.passThroughOptions()
+    command.addHelpText('after', `\nExample:\n${example.map(line => `  ${line}`).join('\n')}\n${plannedHelp(name)}`)
+    command.action(() => done(readCommand(name, command)))
+  }
+  for (const name of PLANNED_COMMANDS) {
+    quiet(program.command(name, { hidden: true }), said)
+      .allowUnknownOption()
+      .argument('[words...]')
+      .helpOption(false)
+      .action(() => {
+        throw notBuilt(`harness ${name}`)
+      })
+  }
+  return program
+}
+
+function quiet(command: Command, said: Said): Command {
+  return command.exitOverride().configureOutput({
+    writeOut: text => {
+      said.out += text
+    },
+    writeErr: text => {
+      said.err += text
+    },
+  })
+}
+
+function optionOf(flag: Flag): Option {
+  const names = flag.short === undefined ? flag.name : `${flag.short}, ${flag.name}`
+  const option = new Option(flag.value === undefined ? names : `${names} <${flag.value}>`, flag.text)
+  if (flag.choices !== undefined && flag.built && flag.repeat === undefined) option.choices([...flag.choices])
+  if (flag.fallback !== undefined) option.default(flag.fallback)
+  if (flag.repeat === true) option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
+  if (!flag.built) option.hideHelp()
+  return option
+}
+
+function readCommand(name: CommandName, command: Command): Parsed {
+  const values = new Map<string, OptionValue>()
+  for (const flag of flagsOf(name)) {
+    const option = command.options.find(({ long }) => long === flag.name)
+    if (option === undefined) continue
+    const source = command.getOptionValueSource(option.attributeName())
+    if (source === undefined || (source === 'default' && flag.fallback === undefined)) continue
+    const value: unknown = command.getOptionValue(option.attributeName())
+    if (source !== 'default' && !flag.built) throw notBuilt(flag.name)
+    values.set(flag.name, option.negate ? value === false : (value as OptionValue))
+    if (source !== 'default') checkConflicts(flag, command)
+  }
+  return { kind: 'command', command: name, given: new Given(values), words: command.args }
+}
+
+function checkConflicts(flag: Flag, command: Command): void {
+  for (const other of flag.conflicts ?? []) {
+    const option = command.options.find(({ long }) => long === other)
+    if (option === undefined || command.getOptionValueSource(option.attributeName()) !== 'cli') continue
+    if (option.negate !== flag.name.startsWith('--no-') && option.attributeName() === attribute(flag, command)) continue
+    throw new Refusal('bad-arguments', { argument: flag.name }, `${flag.name} cannot be used with ${other}: give one of them`)
+  }
+}
+
+function attribute(flag: Flag, command: Command): string | undefined {
+  return command.options.find(({ long }) => long === flag.name)?.attributeName()
+}
+
+function notBuilt(option: string): Refusal {
+  return new Refusal('not-built-yet', { option }, `${option} is not built yet in version ${VERSION}: leave it out`)
+}
+
+/** commander's words, without its prefix, on one line; the nearest name is in them. */
+function badArguments(error: CommanderError, said: string): Refusal {
+  const text = (said || error.message).replace(/^error: /, '').trim().split('\n').join(' ')
+  const nearest = /\(Did you mean (?:one of )?(.+)\?\)/.exec(text)?.[1]
+  const shown = text.startsWith('Usage:') ? 'no command given: see harness --help' : text
+  return new Refusal('bad-arguments', nearest === undefined ? {} : { nearest }, shown)
+}
+
+function plannedHelp(name: CommandName): string {
+  const names = flagsOf(name).filter(flag => !flag.built)
+  return names.length === 0 ? '' : `\nNot built yet, refused by name: ${names.map(flag => flag.name).join(' ')}\n`
+}

@@ -1,0 +1,113 @@
+/**
+ * Events → lines: JSONL for machines, or answer text on stdout and progress on stderr for people (contract §3).
+ *
+ * Colour only where stderr is a terminal and `NO_COLOR` is empty; warnings and withheld tools are shown even under
+ * `--quiet`. Everything from outside is escaped.
+ */
+import type { HarnessEvent } from '../events.js'
+import { escapeControls, oneLine } from './terminal-text.js'
+
+export interface RenderOptions {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly color: boolean
+  readonly stdout: (text: string) => void
+  readonly stderr: (text: string) => void
+}
+
+type Kind = HarnessEvent['kind']
+type Of<K extends Kind> = Extract<HarnessEvent, { kind: K }>
+type Lines = { readonly [K in Kind]?: (event: Of<K>) => string | null }
+
+const STYLES = { dim: '2', red: '31', yellow: '33', green: '32' } as const
+
+/** Colour on a terminal unless NO_COLOR is set and not empty (no-color.org). */
+export function wantsColor(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
+  return isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+}
+
+/** Progress: one line an event on stderr, null for none. */
+const PROGRESS: Lines = {
+  started: e => {
+    const { boundary, gaps } = e.confinement
+    const uncovered = gaps.map(gap => `; not held: ${gap.guarantee} (${gap.why})`).join('')
+    return `run ${e.run_id}: ${e.model}, ${e.published_tools.length} tools, boundary ${boundary}${uncovered}`
+  },
+  'turn-started': e => `turn ${e.turn}`,
+  'turn-retried': e => `turn ${e.turn} again (attempt ${e.attempt}): ${oneLine(e.reason)}; discard what it printed so far`,
+  'tool-requested': e => `  ${e.name} ${oneLine(JSON.stringify(e.arguments), 120)}`,
+  'approval-resolved': e => (e.approved ? null : '  denied: not approved'),
+  'launch-ended': e => `  ${endingText(e.outcome.ending)} in ${Math.round(e.outcome.duration_ms)} ms`,
+  'confinement-hint': e => `  hint: ${oneLine(e.text)}`,
+  'tool-completed': e => (e.failed ? '  failed' : null),
+  'cancel-requested': e => `stopping (${e.by})`,
+}
+
+/** Shown whatever the mode, because each says that something was not done. */
+const ALWAYS: Lines = {
+  warning: e => `warning [${e.code}] ${oneLine(e.message, 2_000)}`,
+  finished: e => (e.stop.kind === 'completed' ? null : `stopped: ${stopText(e.stop)}`),
+  failed: e => `failed [${e.code}] ${oneLine(e.reason, 2_000)}`,
+  refused: e => `refused [${e.code}] ${escapeControls(e.reason)}`,
+}
+
+function endingText(ending: Of<'launch-ended'>['outcome']['ending']): string {
+  switch (ending.kind) {
+    case 'exited':
+      return `exited ${ending.status}`
+    case 'signalled':
+      return `killed by ${ending.signal}`
+    case 'timed-out':
+      return `timed out after ${ending.limit_ms} ms`
+    case 'cancelled':
+      return `cancelled (${ending.by})`
+    case 'bound':
+      return `ended at its ${ending.name} limit of ${ending.limit}`
+    case 'not-started':
+      return `not started: ${oneLine(ending.message)}`
+  }
+}
+
+function stopText({ kind, ...facts }: Of<'finished'>['stop']): string {
+  const words = Object.entries(facts).map(([key, value]) => `${key.replaceAll('_', ' ')} ${value}`)
+  return [kind, ...words].join(', ')
+}
+
+/** The consumer of a run's events. `end()` writes the newline that ends the answer text. */
+export function renderer(options: RenderOptions): { readonly emit: (event: HarnessEvent) => void; readonly end: () => void } {
+  if (options.json) {
+    return { emit: event => options.stdout(`${JSON.stringify(event)}\n`), end: () => {} }
+  }
+  const paint = (style: keyof typeof STYLES, text: string): string =>
+    options.color ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text
+  let midLine = false
+  const note = (style: keyof typeof STYLES, line: string | null): void => {
+    if (line !== null) options.stderr(`${paint(style, line)}\n`)
+  }
+  const emit = (event: HarnessEvent): void => {
+    if (event.kind === 'text-delta') {
+      options.stdout(event.text)
+      midLine = !event.text.endsWith('\n')
+      return
+    }
+    if (event.kind === 'started') for (const { tool, reason } of event.withheld) note('yellow', `note: ${tool} withheld: ${reason}`)
+    note(event.kind === 'warning' ? 'yellow' : 'red', lineOf(ALWAYS, event))
+    if (options.quiet) return
+    if (event.kind === 'turn-started' && midLine) {
+      options.stdout('\n')
+      midLine = false
+    }
+    note('dim', lineOf(PROGRESS, event))
+  }
+  return {
+    emit,
+    end: () => {
+      if (midLine) options.stdout('\n')
+    },
+  }
+}
+
+function lineOf(lines: Lines, event: HarnessEvent): string | null {
+  const line = lines[event.kind] as ((event: HarnessEvent) => string | null) | undefined
+  return line?.(event) ?? null
+}
