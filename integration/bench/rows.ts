@@ -1,0 +1,10 @@
+/** Every row, in the order of the table. */
+import type { Row } from './row.js'
+import { floorItself } from './rows/floor.js'
+import { gap } from './rows/gap.js'
+import { longRun } from './rows/long-run.js'
+import { requests } from './rows/requests.js'
+import { turn } from './rows/turn.js'
+import { version } from './rows/version.js'
+
+export const ROWS: readonly Row[] = [floorItself, version, turn, gap, longRun, requests]
