@@ -1,0 +1,97 @@
+/**
+ * The folders of one launch, judged together. `LaunchFolders` can only be made here, so that a launch in another folder
+ * cannot be given unchecked ones (decisions 37).
+ */
+import { Refusal } from '../errors.js'
+import { isWithin, type LandedPlace, land, landPlace } from './resolve.js'
+import { sameIdentity, shown } from './walk.js'
+import { checkWritableFolder, type FolderRules, type WritableVerdict } from './writable-folder.js'
+
+export interface LaunchFolderRequest {
+  /** Working folder of the command. */
+  readonly cwd: string
+  /** Folders the command may write. Empty: none. */
+  readonly grants: readonly string[]
+  /** Where our private folders of this run stand; a confined process must not be able to write it. */
+  readonly privateParent: string
+}
+
+/** The rules of {@link FolderRules}, with the roots by use. */
+export interface LaunchFolderRules extends Omit<FolderRules, 'mode' | 'roots' | 'writes'> {
+  /** Where the working folder may be: the workspace and what may be read. */
+  readonly enterable: readonly LandedPlace[]
+  /** Where grants may be: the workspace. */
+  readonly grantable: readonly LandedPlace[]
+}
+
+let make: (cwd: WritableVerdict, grants: readonly WritableVerdict[], privateParent: LandedPlace) => LaunchFolders
+
+/** A verdict on all folders of one launch. Not to be kept: it says how things stood when it was made. */
+export class LaunchFolders {
+  static {
+    make = (cwd, grants, privateParent) => new LaunchFolders(cwd, grants, privateParent)
+  }
+
+  /** Makes the type nominal: a look-alike object is not one. */
+  readonly #judged = true
+
+  private constructor(
+    readonly cwd: WritableVerdict,
+    readonly grants: readonly WritableVerdict[],
+    readonly privateParent: LandedPlace,
+  ) {
+    Object.freeze(this)
+  }
+
+  /** True for a verdict of this module, false for anything shaped like one. */
+  static made(value: unknown): value is LaunchFolders {
+    return typeof value === 'object' && value !== null && #judged in value && value.#judged
+  }
+}
+
+/** Judges the grants (write), the working folder (enter) and the private parent (outside of every grant). First refusal wins. */
+export function checkLaunchFolders(request: LaunchFolderRequest, rules: LaunchFolderRules): LaunchFolders | Refusal {
+  // Where all grants land has to be known before any is judged: a link inside one of them can redirect the others.
+  const writes = collect(request.grants, path => landPlace(path, rules))
+  if (writes instanceof Refusal) return writes
+  const toWrite: FolderRules = { ...rules, mode: 'write', roots: rules.grantable, writes }
+  const grants = collect(request.grants, path => checkWritableFolder(path, toWrite))
+  if (grants instanceof Refusal) return grants
+  const cwd = checkWritableFolder(request.cwd, { ...rules, mode: 'enter', roots: rules.enterable, writes })
+  if (cwd instanceof Refusal) return cwd
+  const privateParent = checkPrivateParent(request.privateParent, rules.cwd, writes)
+  return privateParent instanceof Refusal ? privateParent : make(cwd, grants, privateParent)
+}
+
+function collect<Item>(paths: readonly string[], judge: (path: string) => Item | Refusal): Item[] | Refusal {
+  const items: Item[] = []
+  for (const path of paths) {
+    const item = judge(path)
+    if (item instanceof Refusal) return item
+    items.push(item)
+  }
+  return items
+}
+
+function checkPrivateParent(path: string, cwd: string, writes: readonly LandedPlace[]): LandedPlace | Refusal {
+  const landing = land(path, { cwd })
+  if (landing instanceof Refusal) return landing
+  if (!landing.exists || landing.type !== 'folder') {
+    return new Refusal(
+      'not-a-directory',
+      { path: landing.landed },
+      `the private folder ${shown(path)} is no folder: set TMPDIR to one`,
+    )
+  }
+  const above = [landing.steps, ...landing.links.map(link => link.above)].flat()
+  const grant = writes.find(
+    write => isWithin(landing.landed, write.path) || above.some(step => sameIdentity(step.identity, write.identity)),
+  )
+  if (grant === undefined) return { path: landing.landed, identity: landing.identity }
+  const what = 'the private folder of the run'
+  return new Refusal(
+    'control-file-inside',
+    { folder: grant.path, file: landing.landed, what },
+    `${what} (${shown(landing.landed)}) lies inside the write grant ${shown(grant.path)}: set TMPDIR to a folder outside of it`,
+  )
+}

@@ -1,0 +1,78 @@
+/** What is mounted where a path lands: the kernel's table, parsed, and the kinds of filesystem that hold no plain files. */
+import { readFileSync, statfsSync } from 'node:fs'
+
+/** One line of /proc/self/mountinfo (proc_pid_mountinfo(5)). */
+export interface Mount {
+  readonly id: string
+  /** `major:minor`. */
+  readonly device: string
+  readonly point: string
+  readonly readOnly: boolean
+  readonly type: string
+}
+
+/** Parses /proc/self/mountinfo. Lines that do not have its form are left out. */
+export function parseMountinfo(text: string): Mount[] {
+  return text.split('\n').flatMap(line => {
+    const [left, right] = line.split(' - ')
+    const [id, , device, , point, options] = left?.split(' ') ?? []
+    const [type, , superOptions] = right?.split(' ') ?? []
+    if (id === undefined || device === undefined || point === undefined || options === undefined || type === undefined)
+      return []
+    const readOnly = [options, superOptions ?? ''].some(list => list.split(',').includes('ro'))
+    return [{ id, device, point: unescaped(point), readOnly, type }]
+  })
+}
+
+/** Space, tab, newline and backslash are written as octal escapes. */
+function unescaped(field: string): string {
+  return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+}
+
+/** The mount that `landed` lies on: the longest mount point above it, of equal ones the later. Null when none is known. */
+export function mountOf(landed: string, mounts: readonly Mount[]): Mount | null {
+  let best: Mount | null = null
+  for (const mount of mounts) {
+    const above = mount.point === '/' || landed === mount.point || landed.startsWith(`${mount.point}/`)
+    if (above && (best === null || mount.point.length >= best.point.length)) best = mount
+  }
+  return best
+}
+
+/** Mounts as the kernel tells them now; empty where there is no such table (macOS). */
+export function readMounts(): Mount[] {
+  try {
+    return parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'))
+  } catch {
+    return []
+  }
+}
+
+/** Filesystems of the kernel's own making, by magic number (statfs(2), linux/magic.h). */
+const SPECIAL: ReadonlyMap<number, string> = new Map([
+  [0x9fa0, 'proc'],
+  [0x62656572, 'sysfs'],
+  [0x1cd1, 'devpts'],
+  [0x27e0eb, 'cgroup'],
+  [0x63677270, 'cgroup2'],
+  [0x73636673, 'securityfs'],
+  [0x64626720, 'debugfs'],
+  [0x74726163, 'tracefs'],
+  [0xcafe4a11, 'bpf'],
+  [0xf97cff8c, 'selinuxfs'],
+  [0x6165676c, 'pstore'],
+  [0xde5e81e4, 'efivarfs'],
+  [0x19800202, 'mqueue'],
+  [0x42494e4d, 'binfmt_misc'],
+  [0x62656570, 'configfs'],
+  [0x65735543, 'fusectl'],
+  [0x6e736673, 'nsfs'],
+])
+
+/**
+ * The name of the special filesystem that `path` stands on, or null for an ordinary one. Throws the system error when
+ * it cannot be asked. On macOS the number is no stable name; there `/dev` is told by its device alone.
+ */
+export function specialFilesystem(path: string): string | null {
+  return process.platform === 'linux' ? (SPECIAL.get(statfsSync(path).type) ?? null) : null
+}
