@@ -22,6 +22,8 @@ export interface RefusalDetails {
   'budget-refused': { readonly name: string; readonly why: string }
   'session-unusable': { readonly path: string; readonly why: string }
   'tool-name-clash': { readonly name: string }
+  'bad-id': { readonly what: string; readonly given: string }
+  'over-bound': { readonly name: string; readonly limit: number; readonly seen: number }
   // folders
   'outside-roots': { readonly path: string; readonly landed: string; readonly roots: readonly string[] }
   'not-a-directory': { readonly path: string }
@@ -60,6 +62,9 @@ export interface RefusalDetails {
   'nul-in-argument': { readonly index: number }
   'grants-overlap': { readonly grant: string; readonly other: string }
   'architecture-unsupported': { readonly arch: string }
+  // wires
+  'tool-name-unsendable': { readonly name: string }
+  'item-of-another-wire': { readonly wire: string; readonly from: string }
   // emulator
   'scenario-mismatch': { readonly turn: number; readonly difference: string }
 }

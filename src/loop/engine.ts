@@ -1,0 +1,122 @@
+/**
+ * The turn cycle: what is checked before the start, the order of checks between turns, and the one terminal event.
+ *
+ * A run whose call was denied and whose model then answers in prose is `completed`: the model reached its end, and
+ * the record says what was denied (`approval-resolved` with `approved: false`, `tool-completed` with `failed: true`).
+ */
+import { TOOL_DESCRIPTION_BYTES_MAX, TOOLS_PER_TURN_MAX } from '../bounds.js'
+import { Refusal } from '../errors.js'
+import type { Stop } from '../events.js'
+import type { ToolPort } from '../tools/port.js'
+import { NOTHING_SPENT, refuseBudget } from './budget.js'
+import { isId, pairItems } from './conversation.js'
+import { type Ended, keep, type LoopEnd, type LoopOptions, type Run } from './run-state.js'
+import { openStopping } from './stopping.js'
+import { takeTurn } from './turn.js'
+
+/** Drives the model to an end. Emits exactly one of `finished`, `failed`, `refused`, as the last event. */
+export async function runLoop(options: LoopOptions): Promise<LoopEnd> {
+  const refusal = refuseTools(options.tools) ?? refuseBudget(options.budget, options.rates, options.requestedModel)
+  if (refusal !== null) {
+    options.emit({ kind: 'refused', code: refusal.code, reason: refusal.message })
+    return { kind: 'refused', refusal }
+  }
+  emitStart(options)
+  const run = openRun(options)
+  try {
+    return conclude(run, await cycle(run))
+  } catch (bug) {
+    const reason = bug instanceof Error ? bug.message : String(bug)
+    options.emit({ kind: 'failed', code: 'bug', reason, turns: run.turns })
+    throw bug
+  } finally {
+    run.stopping.dispose()
+  }
+}
+
+/** The published list must be one a wire can send: bounded, with names that are told apart. */
+export function refuseTools({ specs }: ToolPort): Refusal | null {
+  if (specs.length > TOOLS_PER_TURN_MAX) return overBound('tools per turn', TOOLS_PER_TURN_MAX, specs.length)
+  const seen = new Set<string>()
+  for (const { name, description } of specs) {
+    if (!isId(name)) {
+      const said = `a tool name is not 1 to 256 printable ASCII characters: ${JSON.stringify(name.slice(0, 80))}`
+      return new Refusal('bad-id', { what: 'tool name', given: name.slice(0, 80) }, said)
+    }
+    if (seen.has(name)) return new Refusal('tool-name-clash', { name }, `two tools are named ${name}: rename one`)
+    seen.add(name)
+    const bytes = Buffer.byteLength(description)
+    if (bytes > TOOL_DESCRIPTION_BYTES_MAX)
+      return overBound(`description of ${name}`, TOOL_DESCRIPTION_BYTES_MAX, bytes)
+  }
+  return null
+}
+
+function overBound(name: string, limit: number, seen: number): Refusal<'over-bound'> {
+  return new Refusal('over-bound', { name, limit, seen }, `${name}: ${seen}, over the bound of ${limit}`)
+}
+
+function emitStart({ emit, started, requestedModel, tools, context, rates }: LoopOptions): void {
+  const operations = tools.entries.flatMap(({ name }) => tools.resolve(name, {})?.operation ?? [])
+  emit({
+    kind: 'started',
+    run_id: started.run_id,
+    model: requestedModel,
+    published_tools: tools.specs.map(spec => spec.name),
+    ...(operations.length === 0 ? {} : { operations }),
+    withheld: tools.withheld,
+    skills: started.skills,
+    agents: started.agents,
+    memories: started.memories,
+    profiles: started.profiles,
+    context: context.manifest,
+    toolchains: started.toolchains,
+    mcp: started.mcp,
+    credential_source: started.credential_source,
+    confinement: started.confinement,
+    path_scrubbed: started.path_scrubbed,
+  })
+  if (rates === undefined) return
+  emit({ kind: 'rates', source: rates.source, as_of: rates.asOf })
+  if (rates.models.has(requestedModel)) return
+  const message = `the rate card (${rates.source}) has no model ${JSON.stringify(requestedModel)}`
+  emit({ kind: 'warning', code: 'unpriced-model', message })
+}
+
+function openRun(options: LoopOptions): Run {
+  const { signal, clock, budget, emit, rates, requestedModel } = options
+  const stopping = openStopping({ signal, clock, maxDurationMs: budget.maxDurationMs }, by =>
+    emit({ kind: 'cancel-requested', by }),
+  )
+  const unpriced = new Set(rates === undefined || rates.models.has(requestedModel) ? [] : [requestedModel])
+  const items = [...pairItems(options.items ?? []).items]
+  const run: Run = { options, stopping, items, turns: 0, text: '', spent: NOTHING_SPENT, unpriced }
+  keep(run, { kind: 'user-text', text: options.input })
+  return run
+}
+
+async function cycle(run: Run): Promise<Ended> {
+  for (;;) {
+    const ended = stopBeforeTurn(run) ?? (await takeTurn(run))
+    if (ended !== null) return ended
+  }
+}
+
+/** Cancel or deadline first, then the count of turns. */
+function stopBeforeTurn({ stopping, turns, options }: Run): Stop | null {
+  const cause = stopping.cause()
+  if (cause !== null) return cause
+  const { maxTurns } = options.budget
+  return maxTurns !== undefined && turns >= maxTurns ? { kind: 'max-turns', limit: maxTurns } : null
+}
+
+function conclude(run: Run, ended: Ended): LoopEnd {
+  const { turns, text, items, spent, options } = run
+  const totals = { turns, text, items, usage: spent.usage, microUsd: spent.microUsd }
+  if (ended.kind === 'failed') {
+    options.emit({ kind: 'failed', code: ended.code, reason: ended.reason, turns })
+    return { ...ended, ...totals }
+  }
+  options.emit({ kind: 'finished', stop: ended, turns })
+  return { kind: 'finished', stop: ended, ...totals }
+}

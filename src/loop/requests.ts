@@ -1,0 +1,69 @@
+/** One turn's request: what is sent, and the one retry layer (decisions 25). */
+import { RETRY_AFTER_MS_MAX, RETRY_PAUSES_MS } from '../bounds.js'
+import type { TurnOutcome, TurnRequest, TurnResult, WireFailure } from '../wires/port.js'
+import type { Ended, Run } from './run-state.js'
+import { pause, unlessAbandoned } from './stopping.js'
+
+/** How long a model port may take to give up after an abort, before its turn is left behind. */
+const ABANDON_MS = 2_000
+
+/** Everything that is sent, in an order that keeps earlier turns a byte-equal beginning of later ones. */
+export function turnRequest({ options, items }: Run): TurnRequest {
+  const { requestedModel, context, tools, budget, sampling } = options
+  return {
+    model: requestedModel,
+    instruction: context.instruction,
+    items: [...items],
+    tools: tools.specs.map(({ name, description, input_schema }) => ({ name, description, input_schema })),
+    toolChoice: { kind: 'auto' },
+    ...(budget.maxOutputTokensPerTurn === undefined ? {} : { maxOutputTokens: budget.maxOutputTokensPerTurn }),
+    ...sampling,
+  }
+}
+
+/**
+ * The turn's result, or how the run ends instead. A failed attempt leaves the conversation as it was. Each further
+ * attempt is announced with `turn-retried` before its pause, so that whatever was shown is known to be void at once.
+ */
+export async function requestTurn(run: Run): Promise<TurnResult | Ended> {
+  const { clock, emit } = run.options
+  const { signal } = run.stopping
+  const request = turnRequest(run)
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await oneAttempt(run, request)
+    const stop = run.stopping.cause()
+    if (outcome?.kind === 'turn') return outcome.result
+    if (stop !== null) return stop
+    if (outcome === null) throw new Error('a turn was abandoned without a cause')
+    const wait = pauseBefore(attempt, outcome.failure)
+    if (wait === null) return { kind: 'failed', code: outcome.failure.code, reason: outcome.failure.message }
+    emit({ kind: 'turn-retried', turn: run.turns, attempt, reason: outcome.failure.message })
+    await pause(clock, wait, signal)
+    const cut = run.stopping.cause()
+    if (cut !== null) return cut
+  }
+}
+
+/** Milliseconds before extra attempt `attempt` (from 1), or null when there is none. The longer of the two wins. */
+export function pauseBefore(attempt: number, failure: WireFailure): number | null {
+  const own = RETRY_PAUSES_MS[attempt - 1]
+  if (!failure.retriable || own === undefined) return null
+  return Math.max(own, Math.min(failure.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX))
+}
+
+async function oneAttempt(run: Run, request: TurnRequest): Promise<TurnOutcome | null> {
+  const { model, clock, emit } = run.options
+  const { signal } = run.stopping
+  let open = true
+  const turn = model.turn(request, {
+    signal,
+    onEvent: event => {
+      if (open) emit(event)
+    },
+  })
+  try {
+    return await unlessAbandoned(turn, { clock, signal, graceMs: ABANDON_MS })
+  } finally {
+    open = false
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * `run`: a declared argv through the boundary. It decides nothing about confinement; it checks the program set, asks
+ * the launcher, and says how the launch ended in the words of the contract.
+ */
+import { WALL_MS_DEFAULT } from '../bounds.js'
+import { Refusal } from '../errors.js'
+import type { Json, JsonObject } from '../json.js'
+import type { Ending, Outcome } from '../outcome.js'
+import { renderCaptured } from '../supervise/bounded-output.js'
+import { failure, refused } from './failures.js'
+import { type Hint, type HintPolicy, hintsFor } from './hints.js'
+import type { InvokeContext, ToolOutcome } from './port.js'
+
+/** What `run` needs of a boundary: one launch, judged, planned, bounded and ended by whoever stands behind it. */
+export interface Launcher {
+  run(request: LaunchRequest): Promise<Outcome | Refusal>
+}
+
+export interface LaunchRequest {
+  readonly argv: readonly string[]
+  /** Relative to the workspace; absent: the workspace. */
+  readonly cwd?: string
+  readonly purpose: 'tool'
+  readonly callId: string
+  /** Milliseconds; never above the policy's own limit. */
+  readonly wallMs: number
+  /** Aborted with a `CancelledBy` as reason. */
+  readonly signal: AbortSignal
+}
+
+export interface RunTool {
+  readonly launcher: Launcher
+  /** The declared program set, exact `argv[0]` spellings. */
+  readonly programs: readonly string[]
+  /** The policy's wall-clock limit in ms; absent: 600 000. */
+  readonly wallMs?: number
+  readonly hints: HintPolicy
+}
+
+/**
+ * A program outside the set, before anything else is judged: the answer names the program and the set, and the loop
+ * warns `program-refused` with the same text. Null: inside, or `argv` is no list and the schema will say so.
+ */
+export function refuseProgram(args: JsonObject, programs: readonly string[]): ToolOutcome | null {
+  const argv = args.argv
+  const program: unknown = Array.isArray(argv) ? argv[0] : undefined
+  if (typeof program !== 'string' || programs.includes(program)) return null
+  const said = `program ${JSON.stringify(program)} is not in the declared set: ${programs.join(', ')}`
+  return { ...failure('program-not-allowed', said), programRefused: said }
+}
+
+/**
+ * One launch. `args` fit the entry's schema.
+ *
+ * `failed` is false whenever the command ran and ended by itself, whatever its exit status: `exit` says that, and a
+ * failing test suite is what the model asked to see. It is true when the command did not get to its own end: not
+ * started, timed out, cancelled, or ended by a bound. The output so far is kept in each case.
+ */
+export async function runProgram(tool: RunTool, args: JsonObject, context: InvokeContext): Promise<ToolOutcome> {
+  const argv = args.argv as readonly string[]
+  if (args.tty === true) {
+    return failure('not-built-yet', 'tty is not built yet: call run without it; the program gets no terminal')
+  }
+  const nul = argv.findIndex(word => word.includes('\0'))
+  if (nul >= 0) return failure('nul-in-argument', `NUL not allowed: argv[${nul}] contains one; leave it out`)
+  const policyMs = tool.wallMs ?? WALL_MS_DEFAULT
+  const wallMs = Math.min(typeof args.timeout_ms === 'number' ? args.timeout_ms : policyMs, policyMs)
+  const ended = await tool.launcher.run({
+    argv,
+    ...(typeof args.cwd === 'string' ? { cwd: args.cwd } : {}),
+    purpose: 'tool',
+    callId: context.callId,
+    wallMs,
+    signal: context.signal,
+  })
+  return ended instanceof Refusal ? refused(ended) : told(tool, argv, wallMs, ended, context)
+}
+
+function told(
+  tool: RunTool,
+  argv: readonly string[],
+  wallMs: number,
+  outcome: Outcome,
+  context: InvokeContext,
+): ToolOutcome {
+  const { ending } = outcome
+  const stdout = renderCaptured(outcome.stdout)
+  const stderr = renderCaptured(outcome.stderr)
+  const clean = ending.kind === 'exited' && ending.status === 0
+  const hints: readonly Hint[] = clean ? [] : hintsFor(`${stdout.text}\n${stderr.text}`, tool.hints)
+  for (const { rule, text } of hints) context.emit({ kind: 'confinement-hint', call_id: context.callId, rule, text })
+  const note = noteOf(ending, outcome.output_held)
+  return {
+    output: {
+      argv,
+      exit: ending.kind === 'exited' ? ending.status : null,
+      stdout: stdout.text,
+      stderr: stderr.text,
+      truncated: stdout.truncated || stderr.truncated,
+      omitted_bytes: stdout.omittedBytes + stderr.omittedBytes,
+      timed_out: ending.kind === 'timed-out',
+      timeout_ms: wallMs,
+      ending: endingAsJson(ending),
+      signal: ending.kind === 'signalled' ? ending.signal : null,
+      confinement: outcome.confinement.boundary,
+      survivors_killed: outcome.survivors_killed,
+      hints: hints.map(hint => hint.text),
+      ...(note === null ? {} : { note }),
+      ...(outcome.tampered.length === 0 ? {} : { tampered: outcome.tampered }),
+    },
+    failed: ending.kind !== 'exited' && ending.kind !== 'signalled',
+  }
+}
+
+function endingAsJson(ending: Ending): Json {
+  return { ...ending }
+}
+
+/** One line about an ending that the command did not choose; null when there is nothing to add. */
+function noteOf(ending: Ending, outputHeld: boolean): string | null {
+  switch (ending.kind) {
+    case 'timed-out':
+      return `timed out after ${ending.limit_ms} ms: SIGTERM was sent, then SIGKILL to what was left after the grace; output so far is kept`
+    case 'cancelled':
+      return 'cancelled before it was done; output so far is kept'
+    case 'bound':
+      return `ended by its limit ${ending.name} (${ending.limit}); output so far is kept`
+    case 'not-started':
+      return ending.message
+    case 'exited':
+    case 'signalled':
+      return outputHeld ? 'a process left behind still held the output; it was ended' : null
+  }
+}
