@@ -129,8 +129,11 @@ export interface HostFacts {
   readonly installHint: string
 }
 
-/** Descriptor numbers inside bwrap's own process; fixed, so that an argv is the same bytes every time. */
-export const CHILD_FDS = { seccomp: 3, status: 4, first: 5, args: 6, files: 7 } as const
+/**
+ * Descriptor numbers inside bwrap's own process; fixed, so that an argv is the same bytes every time. `hold` and `stderr`
+ * reach the first program, whose shell can name descriptors of one digit only; it closes both before the command.
+ */
+export const CHILD_FDS = { seccomp: 3, status: 4, first: 5, args: 6, hold: 7, stderr: 8, files: 9 } as const
 
 /**
  * A small file with generated content, shown read-only inside. The launcher opens the bytes for reading, freshly for
@@ -147,9 +150,10 @@ export interface FedFile {
 /**
  * A launch, decided: nothing left to look up. Same plan, same argv.
  *
- * The command is held by its *first program* (prlimit, whose bytes are fed through descriptor `first` as a read-only
- * file inside): until we feed it after bwrap has answered on `status`, there is nothing to execute, so the command
- * cannot start if we vanish before bwrap has tied its life to ours (decisions 20).
+ * The command is held by its *first program*, a script of ours (`hold.ts`) that is fed through descriptor `first` and shown
+ * at `/run/harness/limit`: it takes limits as prlimit(1) spells them (`--nofile=N --fsize=BYTES --cpu=SECONDS --data=BYTES
+ * --nproc=N --`), sets them, says on descriptor `hold` that it stands, and waits there. We answer only once pid 1 of the
+ * sandbox has tied its life to bwrap's and bwrap's to ours; where we vanish before, it reads end-of-file and ends (decisions 20).
  */
 export interface LaunchPlan {
   readonly boundary: BoundaryName
@@ -165,8 +169,6 @@ export interface LaunchPlan {
   readonly command: readonly string[]
   readonly seccomp: Uint8Array
   readonly files: readonly FedFile[]
-  /** Host file whose bytes are fed as the first program. */
-  readonly firstProgram: string
   /** Drop to this uid and gid before bwrap starts (we are uid 0 and the workspace's owner is not). */
   readonly identity: { readonly uid: number; readonly gid: number } | null
   readonly cgroup: { readonly v2?: string; readonly v1?: { readonly pids?: string; readonly memory?: string; readonly cpuacct?: string } }
