@@ -1,9 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { gaps } from '../integration/bench/client.js'
+import { startEndpoint } from '../integration/bench/endpoint.js'
+import { leftOver, marker, processesWith, running, start, untilRunning } from '../integration/bench/live-run.js'
+import { peakMib, runWell } from '../integration/bench/process.js'
 import { notRepeated, rawMembers } from '../integration/bench/raw-json.js'
 import { interleave } from '../integration/bench/sampling.js'
 import { judge, type Line, median, missed, renderTable, type Seen } from '../integration/bench/table.js'
+import { needs } from './support/needs.js'
 import { projectRoot } from './support/root.js'
 
 await t.test('median', async t => {
@@ -115,6 +120,7 @@ await t.test('the printed table', async t => {
     }),
     judge({ name: 'memory', unit: 'MiB', ours: 50, baseline: against(60), target: { by: 'difference', accept: 40 } }),
     judge({ name: 'sockets', unit: 'count', ours: 1, target: { by: 'figure', accept: 1, proud: 1 } }),
+    judge({ name: 'check', unit: 'µs', ours: 24, baseline: against(6), target: { by: 'figure', accept: 100 } }),
     { kind: 'not-measured', name: 'launch', predicate: 'needs bubblewrap' },
     { kind: 'broke', name: 'exec', why: 'ended with 1' },
   ]
@@ -178,4 +184,55 @@ await t.test('what a later request does not repeat', async t => {
   ]
   for (const { name, later, changed } of cases) t.same(notRepeated(first, later), changed, name)
   t.same(notRepeated('{"input":[1]}', '{"input":[12]}'), ['input'], 'a longer number is another number')
+})
+
+const ENV = { PATH: process.env.PATH ?? '', HOME: '/nonexistent' }
+
+await t.test('the floor plays a script over one socket and repeats what was said', async t => {
+  const endpoint = await startEndpoint(ENV)
+  t.teardown(() => endpoint.close())
+  for (const turns of [3, 0]) {
+    await endpoint.play({ turns, call: { name: 'shell', arguments: { command: 'echo a word' } }, text: 'all done' })
+    const argv = [process.execPath, join(projectRoot, 'integration/bench/floor.mjs'), endpoint.baseUrl, 'go on']
+    const { stdout } = await runWell({ argv, env: ENV })
+    const seen = await endpoint.seen()
+    t.equal(stdout, 'all done', `after ${turns} calls`)
+    t.equal(seen.sockets, 1)
+    t.equal(seen.requests.length, turns + 1)
+    t.equal(gaps(seen).length, turns)
+    for (const gap of gaps(seen)) t.ok(gap > 0, 'a call takes time')
+    for (const [index, { body }] of seen.requests.slice(1).entries()) {
+      t.same(notRepeated(seen.requests[index]?.body ?? '', body), [], `request ${index + 2}`)
+      t.match(body, /a word/)
+    }
+  }
+})
+
+await t.test('a program that fails is no figure', async t => {
+  await t.rejects(runWell({ argv: ['/bin/sh', '-c', 'echo why >&2; exit 3'], env: ENV }), /ended with 3: why/)
+  await t.rejects(runWell({ argv: ['/nonexistent/program'], env: ENV }), { code: 'ENOENT' })
+})
+
+await t.test('peak memory is that of the program itself', async t => {
+  const scratch = t.testdir()
+  const held = (mib: number) => `Buffer.alloc(${mib} * 1024 * 1024, 1)`
+  const small = await peakMib({ argv: [process.execPath, '-e', '0'], env: ENV }, scratch)
+  const large = await peakMib({ argv: [process.execPath, '-e', held(100)], env: ENV }, scratch)
+  t.ok(large - small > 90, `${small} and ${large} MiB`)
+  await t.rejects(peakMib({ argv: [process.execPath, '-e', 'process.exit(1)'], env: ENV }, scratch), /ended with 1/)
+})
+
+await t.test('processes are found by their marker and none is left', { skip: needs('linux') }, async t => {
+  const word = marker()
+  t.not(word, marker(), 'each marker is another')
+  t.same(processesWith(word), [])
+  const live = start({ argv: ['/bin/sh', '-c', `sleep ${word} & sleep ${word} & echo '{"kind":"x"}'; wait`], env: ENV })
+  await untilRunning(live, 'sleep', word, 2)
+  t.equal(running('sleep', word).length, 2)
+  live.child.kill('SIGKILL')
+  t.match(await live.ended, { status: null, signal: 'SIGKILL' })
+  t.equal(live.lastLine()?.text, '{"kind":"x"}')
+  t.equal(await leftOver(word, 100), 2, 'killing the shell leaves what it started')
+  const gone = start({ argv: ['/bin/sh', '-c', 'echo why >&2'], env: ENV })
+  await t.rejects(untilRunning(gone, 'sleep', word, 1), /the run ended before its tool ran: why/)
 })

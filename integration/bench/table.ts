@@ -29,7 +29,7 @@ export interface Seen {
   readonly name: string
   readonly unit: Unit
   readonly ours: number
-  /** What it is held against, by name. Absent for `figure`. */
+  /** What it is held against, by name. Under `figure` it is shown and not judged by, and may be absent. */
   readonly baseline?: { readonly name: string; readonly value: number }
   readonly target: Target
 }
@@ -117,7 +117,7 @@ function comparedCell(line: Seen & { readonly compared: number }): string {
     case 'difference':
       return `${line.compared < 0 ? '' : '+'}${withUnit(line.compared, line.unit)}`
     case 'figure':
-      return '-'
+      return line.baseline === undefined ? '-' : `${digits(line.ours / line.baseline.value)} x`
   }
 }
 
