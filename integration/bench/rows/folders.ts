@@ -1,14 +1,15 @@
 /** What one judgement of a folder costs, and one guarded write of a file, against the bare system calls. */
-import { accessSync, constants, realpathSync } from 'node:fs'
+import { accessSync, closeSync, constants, fsyncSync, openSync, realpathSync, renameSync, writeSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { Refusal } from '../../../src/errors.js'
 import { NO_CONTROL_FILES } from '../../../src/paths/control-files.js'
+import { replaceGuardedFile } from '../../../src/paths/guarded-file.js'
 import { protectedNames } from '../../../src/paths/protected-names.js'
 import { type LandedPlace, landPlace } from '../../../src/paths/resolve.js'
-import { checkWritableFolder, type FolderRules } from '../../../src/paths/writable-folder.js'
+import { checkWritableFile, checkWritableFolder, type FolderRules } from '../../../src/paths/writable-folder.js'
 import type { Bench, Found, Row } from '../row.js'
 import { interleave } from '../sampling.js'
 import { workspace } from '../scratch.js'
@@ -21,7 +22,7 @@ export const folders: Row = {
     const root = await workspace(bench)
     const inner = join(root, 'src/deep/inner')
     await mkdir(inner, { recursive: true })
-    return [await oneCheck(bench, root, inner)]
+    return [await oneCheck(bench, root, inner), await oneWrite(bench, root, join(inner, 'file.txt'))]
   },
 }
 
@@ -50,6 +51,42 @@ async function oneCheck(bench: Bench, root: string, folder: string): Promise<Fou
     baseline: { name: 'realpath + access', value: bare },
     target: { by: 'figure', accept: 100, proud: 50 },
   }
+}
+
+/** Writes a sample: each waits for the disk. */
+const WRITES = 20
+const CONTENT = Buffer.alloc(4096, 'x')
+
+/** Judged and replaced as `file_write` does it, against a sibling file, fsync and rename without any question asked. */
+async function oneWrite(bench: Bench, root: string, file: string): Promise<Found> {
+  const rules = rulesFor(root)
+  const { ours, bare } = await interleave(
+    {
+      ours: async () => microseconds(WRITES, () => guardedWrite(file, rules)),
+      bare: async () => microseconds(WRITES, () => bareWrite(file)),
+    },
+    bench.rounds(20),
+  )
+  return {
+    name: 'one guarded write, 4 KiB',
+    unit: 'µs',
+    ours,
+    baseline: { name: 'write + fsync + rename', value: bare },
+    target: { by: 'ratio', accept: 3 },
+  }
+}
+
+function guardedWrite(file: string, rules: FolderRules): void {
+  unrefused(replaceGuardedFile(unrefused(checkWritableFile(file, rules)), CONTENT))
+}
+
+function bareWrite(file: string): void {
+  const temporary = `${file}.tmp`
+  const fd = openSync(temporary, 'w')
+  writeSync(fd, CONTENT)
+  fsyncSync(fd)
+  closeSync(fd)
+  renameSync(temporary, file)
 }
 
 function rulesFor(root: string): FolderRules {
