@@ -38,9 +38,9 @@ function misnumbered({ calls, items }: TurnResult): string | null {
 function absorb(run: Run, result: TurnResult): Stop | null {
   keep(run, ...boundedItems(result.items))
   if (result.text !== '') run.text = result.text
+  if (result.usage !== undefined) run.options.emit(usageEvent(result.model, result.usage))
   const price = priceOf(run, result)
   run.spent = spend(run.spent, result.usage, price)
-  if (result.usage !== undefined) run.options.emit(usageEvent(result.model, result.usage))
   if (price?.kind === 'priced') run.options.emit({ kind: 'cost', model: result.model, micro_usd: price.microUsd })
   run.options.journal?.turn({
     turn: run.turns,
