@@ -106,7 +106,10 @@ export type TurnOutcome =
 /** One attempt at one turn; it retries nothing and never rejects (a rejection is a bug). */
 export interface ModelPort {
   readonly wire: WireName
-  turn(request: TurnRequest, seams: { readonly signal: AbortSignal; readonly onEvent: (event: StreamEvent) => void }): Promise<TurnOutcome>
+  turn(
+    request: TurnRequest,
+    seams: { readonly signal: AbortSignal; readonly onEvent: (event: StreamEvent) => void },
+  ): Promise<TurnOutcome>
   /** Closes sockets kept alive. */
   close(): void
 }

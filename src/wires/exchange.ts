@@ -1,0 +1,210 @@
+/**
+ * One POST and its answer as bytes, with every wait bounded: connecting, the first byte, each next byte, and the end
+ * after the turn is over. What goes wrong is told as a {@link WireFailure} inside an {@link ExchangeError}.
+ */
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { CONNECT_MS, DRAIN_MS, ERROR_BODY_BYTES_MAX, STREAM_BYTES_MAX } from '../bounds.js'
+import { errnoOf } from '../errors.js'
+import { type Connector, ProxyRefused } from './connector.js'
+import type { WireFailure } from './port.js'
+
+/** Unit: milliseconds. */
+export interface Patience {
+  /** From the request sent to the first byte of the body. */
+  readonly firstByteMs: number
+  /** Between bytes of the body; comments of the stream are bytes too. */
+  readonly idleMs: number
+}
+
+export interface PostRequest {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly signal: AbortSignal
+  readonly patience: Patience
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The body as it arrives, at most the stream bound. Throws {@link ExchangeError}. */
+  bytes(): AsyncGenerator<Uint8Array>
+  /** The first bytes of the body as text, at most the bound for error bodies; the rest is not read. */
+  firstText(): Promise<string>
+  /** Nothing more is needed: what is left is waited for only briefly, so that the socket can be kept. */
+  settle(): void
+}
+
+/** An exchange that failed, by the first cause. */
+export class ExchangeError extends Error {
+  override readonly name = 'ExchangeError'
+
+  constructor(readonly failure: WireFailure) {
+    super(failure.message)
+  }
+}
+
+/** Sends and waits for the status line. Rejects with {@link ExchangeError} only. */
+export function post(connector: Connector, request: PostRequest): Promise<Reply> {
+  return new Exchange(connector, request).start()
+}
+
+class Exchange implements Reply {
+  readonly #request: PostRequest
+  readonly #connector: Connector
+  #client: ClientRequest | null = null
+  #response: IncomingMessage | null = null
+  #timer: NodeJS.Timeout | undefined
+  /** The first cause of failing wins over what the closing socket then says. */
+  #cause: WireFailure | null = null
+
+  constructor(connector: Connector, request: PostRequest) {
+    this.#connector = connector
+    this.#request = request
+  }
+
+  get status(): number {
+    return this.#response?.statusCode ?? 0
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#response?.headers ?? {}
+  }
+
+  start(): Promise<Reply> {
+    const { url, headers, body, signal } = this.#request
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(new ExchangeError(CANCELLED))
+        return
+      }
+      const client = this.#connector.request(url, headers)
+      this.#client = client
+      signal.addEventListener('abort', this.#abort, { once: true })
+      client.on('error', error => {
+        this.#done()
+        reject(new ExchangeError(this.#cause ?? failureOfError(error, url)))
+      })
+      client.once('response', response => {
+        this.#response = response
+        resolve(this)
+      })
+      client.once('socket', () => this.#awaitConnection(client))
+      this.#wait(CONNECT_MS, `could not be reached within ${CONNECT_MS} ms`)
+      client.end(body)
+    })
+  }
+
+  async *bytes(): AsyncGenerator<Uint8Array> {
+    const { patience, url } = this.#request
+    let total = 0
+    try {
+      for await (const chunk of this.#response ?? []) {
+        const bytes = chunk as Uint8Array
+        if (total === 0) this.#wait(patience.idleMs, `sent nothing for ${patience.idleMs} ms in mid-stream`)
+        else this.#timer?.refresh()
+        total += bytes.length
+        if (total > STREAM_BYTES_MAX) this.#fail(tooLarge(`the stream is over ${STREAM_BYTES_MAX} bytes`))
+        yield bytes
+      }
+    } catch (error) {
+      throw new ExchangeError(this.#cause ?? failureOfError(error, url))
+    } finally {
+      this.#done()
+      // Left before its end, the body would stay on the socket.
+      if (this.#response?.complete !== true) this.#response?.destroy()
+    }
+    // The error of a destroyed body can lose against its end.
+    if (this.#cause) throw new ExchangeError(this.#cause)
+  }
+
+  async firstText(): Promise<string> {
+    const kept: Uint8Array[] = []
+    let length = 0
+    try {
+      for await (const bytes of this.bytes()) {
+        kept.push(bytes)
+        length += bytes.length
+        if (length >= ERROR_BODY_BYTES_MAX) break
+      }
+    } catch (error) {
+      // The status is the news; that its text stayed away changes nothing. A cancelled wait does.
+      if (error instanceof ExchangeError && error.failure.code === 'cancelled') throw error
+    }
+    return Buffer.concat(kept).subarray(0, ERROR_BODY_BYTES_MAX).toString('utf8')
+  }
+
+  settle(): void {
+    this.#wait(DRAIN_MS, 'did not end the stream after the turn was over')
+  }
+
+  readonly #abort = (): void => this.#fail(CANCELLED)
+
+  /** TLS included; a kept socket is there already. */
+  #awaitConnection(client: ClientRequest): void {
+    const { firstByteMs } = this.#request.patience
+    const connected = (): void => this.#wait(firstByteMs, `sent no first byte within ${firstByteMs} ms`)
+    if (client.reusedSocket) connected()
+    else if (this.#request.url.protocol === 'https:') client.socket?.once('secureConnect', connected)
+    else if (client.socket?.connecting) client.socket.once('connect', connected)
+    else connected()
+  }
+
+  #wait(ms: number, what: string): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#fail({ code: 'transport', retriable: true, message: `the endpoint ${what}` })
+    }, ms)
+  }
+
+  #fail(failure: WireFailure): void {
+    this.#cause ??= failure
+    clearTimeout(this.#timer)
+    const error = new ExchangeError(failure)
+    this.#response?.destroy(error)
+    this.#client?.destroy(error)
+  }
+
+  #done(): void {
+    clearTimeout(this.#timer)
+    this.#request.signal.removeEventListener('abort', this.#abort)
+  }
+}
+
+const CANCELLED: WireFailure = { code: 'cancelled', retriable: false, message: 'the request was cancelled' }
+
+export function tooLarge(what: string): WireFailure {
+  return { code: 'too-large', retriable: false, message: `the endpoint's answer was given up: ${what}` }
+}
+
+/** What a person can do about it, by errno. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there; start the endpoint or give another base URL',
+  ENOTFOUND: 'the name does not resolve; check the base URL',
+  EAI_AGAIN: 'the name does not resolve now',
+  ECONNRESET: 'the connection was lost',
+  EPIPE: 'the connection was lost',
+  ETIMEDOUT: 'nobody answered in time',
+}
+
+/** The socket's own words are not shown: only codes, which cannot hold a credential. */
+function failureOfError(error: unknown, url: URL): WireFailure {
+  if (error instanceof ExchangeError) return error.failure
+  if (error instanceof ProxyRefused) {
+    const message = `the proxy in front of ${url.host} answered ${error.status}; check the proxy variables`
+    return { code: 'transport', retriable: error.status >= 500, message, status: error.status }
+  }
+  const raw = (error as { code?: unknown } | null)?.code
+  const code = typeof raw === 'string' ? raw : 'unknown error'
+  if (code.startsWith('HPE_')) {
+    return {
+      code: 'protocol',
+      retriable: false,
+      message: `${url.host} does not speak HTTP (${code}); check the base URL`,
+    }
+  }
+  const errno = errnoOf(error)
+  const known = errno !== undefined && Object.hasOwn(ADVICE, errno) ? `: ${ADVICE[errno]}` : ''
+  // Codes that are no errno are OpenSSL's about the certificate: another attempt meets the same.
+  return { code: 'transport', retriable: errno !== undefined, message: `no answer from ${url.host} (${code})${known}` }
+}

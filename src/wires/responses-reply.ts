@@ -1,0 +1,223 @@
+/**
+ * The event stream of one `POST {base}/responses` → stream events and one turn outcome. A fold without a clock or a
+ * socket: events in, what to show out, and at the end what the turn was.
+ *
+ * @see https://platform.openai.com/docs/api-reference/responses-streaming
+ */
+import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { failureOfErrorObject, protocolFailure, wordsOf } from './failure.js'
+import type { StreamEvent, TurnOutcome, TurnResult, WireFailure } from './port.js'
+import { collectOutput, isSendableId } from './responses-output.js'
+import { readUsage } from './responses-usage.js'
+
+/** Events that carry nothing the finished items do not carry as well. */
+const SILENT: ReadonlySet<string> = new Set([
+  'keepalive',
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.content_part.added',
+  'response.content_part.done',
+  'response.output_text.done',
+  'response.output_text.annotation.added',
+  'response.refusal.done',
+  'response.function_call_arguments.done',
+  'response.reasoning_summary_part.added',
+  'response.reasoning_summary_part.done',
+  'response.reasoning_summary_text.done',
+  'response.reasoning_text.done',
+])
+
+type Terminal =
+  | { readonly kind: 'response'; readonly response: JsonObject; readonly incomplete: boolean }
+  | { readonly kind: 'failure'; readonly failure: WireFailure }
+
+/** The fold. Feed every parsed event in order; stop feeding once `settled`. */
+export interface ResponsesDecoder {
+  /** What this event shows. An event that breaks the protocol shows nothing and settles the turn as failed. */
+  push(event: unknown): readonly StreamEvent[]
+  /** True once the stream said how the turn ended. */
+  readonly settled: boolean
+  /** True once some text, reasoning or arguments were shown. */
+  readonly emitted: boolean
+  /**
+   * The outcome, and what only the finished items told. Before `settled` it is a retriable transport failure: the
+   * stream ended early.
+   */
+  finish(): { readonly outcome: TurnOutcome; readonly late: readonly StreamEvent[] }
+}
+
+/** A decoder for one attempt at one turn. `askedModel` stands in when the endpoint names none. */
+export function decodeResponses(askedModel: string): ResponsesDecoder {
+  return new Decoder(askedModel)
+}
+
+class Decoder implements ResponsesDecoder {
+  readonly #askedModel: string
+  /** Finished items with the place they claim, in order of arrival. */
+  readonly #done: { readonly index: unknown; readonly item: JsonObject }[] = []
+  /** Call ids by item id and by output index: argument deltas name only these. */
+  readonly #callIds = new Map<unknown, string>()
+  /** Places whose text was streamed, so the finished message is not shown twice. */
+  readonly #streamedText = new Set<unknown>()
+  readonly #warnedTypes = new Set<string>()
+  #terminal: Terminal | null = null
+  #emitted = false
+
+  constructor(askedModel: string) {
+    this.#askedModel = askedModel
+  }
+
+  get settled(): boolean {
+    return this.#terminal !== null
+  }
+
+  get emitted(): boolean {
+    return this.#emitted
+  }
+
+  push(event: unknown): readonly StreamEvent[] {
+    if (this.#terminal) return []
+    if (!isJsonObject(event) || typeof event.type !== 'string') {
+      return this.#fail(protocolFailure(`sent an event that is no object with a type: ${wordsOf(event)}`))
+    }
+    const shown = this.#step(event.type, event)
+    if (shown.some(one => one.kind !== 'warning')) this.#emitted = true
+    return shown
+  }
+
+  #step(type: string, event: JsonObject): readonly StreamEvent[] {
+    switch (type) {
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        this.#streamedText.add(event.output_index)
+        return textEvent('text-delta', event.delta)
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return textEvent('reasoning-delta', event.delta)
+      case 'response.output_item.added':
+        return this.#itemAdded(event)
+      case 'response.function_call_arguments.delta':
+        return this.#argumentsDelta(event)
+      case 'response.output_item.done':
+        return this.#itemDone(event)
+      case 'response.completed':
+        return this.#end(event, false)
+      case 'response.incomplete':
+        return this.#end(event, true)
+      case 'response.failed':
+        return this.#fail(failureOfErrorObject(isJsonObject(event.response) ? event.response.error : null))
+      case 'error':
+        return this.#fail(failureOfErrorObject(isJsonObject(event.error) ? event.error : event))
+      default:
+        return SILENT.has(type) ? [] : this.#unknown(type)
+    }
+  }
+
+  #itemAdded(event: JsonObject): readonly StreamEvent[] {
+    const item = event.item
+    if (!isJsonObject(item) || item.type !== 'function_call') return []
+    const callId = item.call_id
+    if (!isSendableId(callId)) return this.#fail(badId('call_id', callId))
+    if (item.id !== undefined) this.#callIds.set(item.id, callId)
+    this.#callIds.set(event.output_index, callId)
+    return []
+  }
+
+  #argumentsDelta(event: JsonObject): readonly StreamEvent[] {
+    const callId = this.#callIds.get(event.item_id) ?? this.#callIds.get(event.output_index)
+    const delta = event.delta
+    // A delta for a call that was never announced is still in the finished item; there is no id to show it under.
+    if (callId === undefined || typeof delta !== 'string' || delta === '') return []
+    return [{ kind: 'tool-arguments-delta', call_id: callId, delta }]
+  }
+
+  #itemDone(event: JsonObject): readonly StreamEvent[] {
+    const item = event.item
+    if (!isJsonObject(item)) return this.#fail(protocolFailure(`finished an item that is no object: ${wordsOf(item)}`))
+    this.#done.push({ index: event.output_index, item })
+    return []
+  }
+
+  #end(event: JsonObject, incomplete: boolean): readonly StreamEvent[] {
+    const response = event.response
+    if (!isJsonObject(response)) return this.#fail(protocolFailure('ended the turn without a response object'))
+    this.#terminal = { kind: 'response', response, incomplete }
+    return []
+  }
+
+  #unknown(type: string): readonly StreamEvent[] {
+    if (this.#warnedTypes.has(type)) return []
+    this.#warnedTypes.add(type)
+    const message = `the endpoint sent events of a kind that is not known here and was passed over: ${wordsOf(type)}`
+    return [{ kind: 'warning', code: 'unknown-stream-event', message }]
+  }
+
+  #fail(failure: WireFailure): readonly StreamEvent[] {
+    this.#terminal = { kind: 'failure', failure }
+    return []
+  }
+
+  finish(): { outcome: TurnOutcome; late: readonly StreamEvent[] } {
+    const terminal = this.#terminal
+    if (terminal === null) {
+      return this.#failed({
+        code: 'transport',
+        retriable: true,
+        message: 'the endpoint ended the stream before the turn was over',
+      })
+    }
+    if (terminal.kind === 'failure') return this.#failed(terminal.failure)
+    return this.#result(terminal.response, terminal.incomplete)
+  }
+
+  #failed(failure: WireFailure): { outcome: TurnOutcome; late: readonly StreamEvent[] } {
+    return { outcome: { kind: 'failed', failure, emitted: this.#emitted }, late: [] }
+  }
+
+  #result(response: JsonObject, incomplete: boolean): { outcome: TurnOutcome; late: readonly StreamEvent[] } {
+    const collected = collectOutput(this.#outputItems(response), this.#streamedText)
+    if ('failure' in collected) return this.#failed(collected.failure)
+    const usage = readUsage(response.usage)
+    const model = response.model
+    const result: TurnResult = {
+      items: collected.items,
+      calls: collected.calls,
+      text: collected.text,
+      model: typeof model === 'string' && model !== '' ? model : this.#askedModel,
+      ...(usage === null ? {} : { usage }),
+      end: endOf(response, incomplete, collected.refused),
+    }
+    return { outcome: { kind: 'turn', result }, late: collected.late }
+  }
+
+  /** In the model's order. A server that streams no finished items puts them into the last event only. */
+  #outputItems(response: JsonObject): readonly { readonly index: unknown; readonly item: JsonObject }[] {
+    if (this.#done.length > 0) {
+      const places = new Set(this.#done.map(one => one.index))
+      const placed = places.size === this.#done.length && this.#done.every(one => Number.isSafeInteger(one.index))
+      return placed ? this.#done.toSorted((a, b) => Number(a.index) - Number(b.index)) : this.#done
+    }
+    const output = response.output
+    if (!Array.isArray(output)) return []
+    return (output as readonly Json[]).filter(isJsonObject).map((item, index) => ({ index, item }))
+  }
+}
+
+function textEvent(kind: 'text-delta' | 'reasoning-delta', delta: unknown): readonly StreamEvent[] {
+  return typeof delta === 'string' && delta !== '' ? [{ kind, text: delta }] : []
+}
+
+function endOf(response: JsonObject, incomplete: boolean, refused: boolean): TurnResult['end'] {
+  if (incomplete) {
+    const details = response.incomplete_details
+    const reason = isJsonObject(details) ? details.reason : null
+    return { kind: 'incomplete', reason: typeof reason === 'string' ? wordsOf(reason) : 'not said' }
+  }
+  // A refusal is no answer: unattended callers must not read it as success (as on the other wires).
+  return refused ? { kind: 'incomplete', reason: 'refusal' } : { kind: 'completed' }
+}
+
+function badId(what: string, id: unknown): WireFailure {
+  return protocolFailure(`gave a ${what} that is not 1 to 256 printable ASCII characters: ${wordsOf(id)}`)
+}

@@ -1,0 +1,110 @@
+/**
+ * One turn → the body of `POST {base}/responses`. Pure: same turn, same bytes, and each item is projected alone, so
+ * what was sent in an earlier turn is sent again byte for byte (the provider's prompt cache works by prefix).
+ *
+ * @see https://platform.openai.com/docs/api-reference/responses/create
+ */
+import { createHash } from 'node:crypto'
+import { Refusal, unreachable } from '../errors.js'
+import type { Json, JsonObject } from '../json.js'
+import type { Item, TurnRequest, WireTool } from './port.js'
+
+const WIRE = 'openai-responses'
+/** What the endpoint accepts as a function's name. */
+const SENDABLE_NAME = /^[a-zA-Z0-9_-]+$/
+
+/**
+ * The request body, keys in a fixed order; fields the turn does not set are absent, `auto` tool choice is not sent.
+ * Refuses `tool-name-unsendable` (a published tool's name) and `item-of-another-wire` (an opaque item).
+ */
+export function encodeResponses(request: TurnRequest): JsonObject {
+  const tools = request.tools.map(encodeTool)
+  return {
+    model: request.model,
+    input: [encodeMessage('developer', request.instruction), ...request.items.map(encodeItem)],
+    tools,
+    stream: true,
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    prompt_cache_key: promptCacheKey(request.model, request.instruction, tools),
+    ...(request.maxOutputTokens === undefined ? {} : { max_output_tokens: request.maxOutputTokens }),
+    ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
+    ...(request.topP === undefined ? {} : { top_p: request.topP }),
+    ...(request.reasoningEffort === undefined ? {} : { reasoning: { effort: request.reasoningEffort } }),
+    ...(request.toolChoice.kind === 'auto' ? {} : { tool_choice: { type: 'function', name: request.toolChoice.name } }),
+  }
+}
+
+/**
+ * 32 hex digits that stay the same as long as the model, the instruction and the tool list do, so that requests which
+ * can share a cached prefix are routed together (decisions 47).
+ */
+function promptCacheKey(model: string, instruction: string, tools: readonly JsonObject[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([model, instruction, tools]))
+    .digest('hex')
+    .slice(0, 32)
+}
+
+function encodeTool(tool: WireTool): JsonObject {
+  if (!SENDABLE_NAME.test(tool.name)) {
+    throw new Refusal(
+      'tool-name-unsendable',
+      { name: tool.name },
+      `the tool name ${JSON.stringify(tool.name)} cannot be sent on ${WIRE}: use only letters, digits, - and _`,
+    )
+  }
+  // `strict` would forbid optional properties in the schema, which the catalogue has.
+  return {
+    type: 'function',
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.input_schema,
+    strict: false,
+  }
+}
+
+function encodeItem(item: Item): Json {
+  switch (item.kind) {
+    case 'user-text':
+      return encodeMessage('user', item.text)
+    case 'assistant-text':
+      return encodeMessage('assistant', item.text)
+    case 'tool-call':
+      return {
+        type: 'function_call',
+        call_id: item.call_id,
+        name: replayableName(item.name),
+        arguments: JSON.stringify(item.arguments),
+      }
+    case 'tool-result':
+      return { type: 'function_call_output', call_id: item.call_id, output: resultText(item.output, item.failed) }
+    case 'opaque':
+      if (item.wire === WIRE) return item.payload
+      throw new Refusal(
+        'item-of-another-wire',
+        { wire: WIRE, from: item.wire },
+        `this conversation holds an item of the wire ${item.wire}, which ${WIRE} cannot replay: continue it on ${item.wire}`,
+      )
+    default:
+      return unreachable(item)
+  }
+}
+
+function encodeMessage(role: 'developer' | 'user' | 'assistant', text: string): JsonObject {
+  return { type: 'message', role, content: [{ type: role === 'assistant' ? 'output_text' : 'input_text', text }] }
+}
+
+/** The API knows no failed flag on a result, so the text says it. */
+function resultText(output: Json, failed: boolean): string {
+  if (failed) return JSON.stringify({ ok: false, error: output })
+  return typeof output === 'string' ? output : JSON.stringify(output)
+}
+
+/**
+ * A model can invent a name that the endpoint would refuse in every later turn; the call was answered with a failure
+ * already, so its replay only has to be acceptable.
+ */
+function replayableName(name: string): string {
+  return SENDABLE_NAME.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_')
+}
