@@ -1,0 +1,80 @@
+/** The command line as a backend: `harness exec`, started as its users start it. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { OutcomeRecord } from '../../src/outcome.js'
+import type { Backend, RunOptions, RunResult } from './backend.js'
+
+/** The suite lays the built programs beside the driver, where an ordinary user can read them. */
+const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), 'bin', 'harness.cjs')
+
+export function commandLineBackend(): Backend {
+  return {
+    name: 'cli',
+    available: () => (existsSync(PROGRAM) ? false : 'needs the built command line'),
+    run: async (argv, options) => {
+      const folder = mkdtempSync(join(tmpdir(), 'esc-outcome-'))
+      try {
+        return await run(argv, options, join(folder, 'outcome.json'))
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+function flags({ workspace, read, writeSubtrees, env, limits, wallMs }: RunOptions): string[] {
+  const each = (flag: string, values: readonly string[]): string[] => values.flatMap(value => [flag, value])
+  return [
+    ...['--workspace', workspace],
+    ...each('--read', read),
+    ...each('--process-write-subtree', writeSubtrees),
+    ...each(
+      '--env',
+      Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    ),
+    ...each(
+      '--limit',
+      Object.entries({ ...limits, wall: wallMs }).map(([name, value]) => `${name}=${limitText(name, value)}`),
+    ),
+  ]
+}
+
+/** Times are given in ms to the suite and with their unit to the command line. */
+function limitText(name: string, value: number): string {
+  return name === 'wall' || name === 'cpu' ? `${value}ms` : String(value)
+}
+
+async function run(argv: readonly string[], options: RunOptions, outcomeFile: string): Promise<RunResult> {
+  const started = performance.now()
+  const words = ['exec', '--confine', 'native', ...flags(options), '--outcome-file', outcomeFile, '--', ...argv]
+  const child = spawn(process.execPath, [PROGRAM, ...words], {
+    cwd: options.workspace,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const kept = { stdout: '', stderr: '' }
+  child.stdout.on('data', data => {
+    kept.stdout += String(data)
+  })
+  child.stderr.on('data', data => {
+    kept.stderr += String(data)
+  })
+  const [status] = (await once(child, 'close')) as [number | null]
+  const durationMs = performance.now() - started
+  if (!existsSync(outcomeFile)) return { ...kept, status, ending: 'refused', durationMs }
+  const record = JSON.parse(readFileSync(outcomeFile, 'utf8')) as OutcomeRecord
+  const { ending, confinement, tampered } = record
+  return {
+    ...kept,
+    status: ending.kind === 'exited' ? ending.status : null,
+    ending: ending.kind,
+    ...(ending.kind === 'bound' ? { code: ending.name } : {}),
+    durationMs,
+    applied: confinement.applied,
+    gaps: confinement.gaps.map(({ guarantee }) => guarantee),
+    tampered,
+  }
+}
