@@ -71,10 +71,7 @@ function unfitness(run: Run, call: TurnCall, resolved: ResolvedCall | null): Too
     return failure('arguments-too-large', said)
   }
   if (call.malformed === undefined) return null
-  return failure(
-    'malformed-arguments',
-    `the arguments are no JSON object (${call.malformed}): send one that fits the tool's schema`,
-  )
+  return failure('malformed-arguments', `${call.malformed}; send an object that fits the tool's schema`)
 }
 
 /** The neighbouring calls from `at` that may run side by side; fewer than two: none. */
@@ -167,7 +164,9 @@ function request(run: Run, { call, resolved }: Pending): void {
   })
 }
 
+/** Malformed arguments are told as such: an empty object would look like what the model sent. */
 function recordedArguments(call: TurnCall): Json {
+  if (call.malformed !== undefined) return { malformed: call.malformed }
   const bytes = jsonBytes(call.arguments)
   return bytes <= CALL_ARGUMENTS_BYTES_MAX ? call.arguments : omittedArguments(bytes)
 }

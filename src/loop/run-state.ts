@@ -2,11 +2,11 @@
 
 import type { Refusal } from '../errors.js'
 import type { Emit, StartedEvent, Stop } from '../events.js'
+import type { Clock } from '../supervise/deadline.js'
 import type { Risk, ToolPort } from '../tools/port.js'
 import type { Item, ModelPort, Usage } from '../wires/port.js'
 import type { Approver } from './approval.js'
 import type { Budget, Spent } from './budget.js'
-import type { Clock } from './clock.js'
 import type { StandingContext } from './context.js'
 import type { RateCard } from './rates.js'
 import type { Stopping } from './stopping.js'

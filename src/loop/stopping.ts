@@ -2,9 +2,10 @@
  * The one cause that ends a run from outside: a caller's abort or the deadline, whichever comes first. Everything
  * that waits, waits on `signal`.
  */
+import { WALL_MS_MAX } from '../bounds.js'
 import type { Stop } from '../events.js'
 import type { CancelledBy } from '../outcome.js'
-import type { Clock } from './clock.js'
+import type { Clock } from '../supervise/deadline.js'
 
 export interface Stopping {
   /** Aborted once, with a {@link CancelledBy} as reason. */
@@ -36,7 +37,7 @@ export function openStopping(
   onCause: (by: CancelledBy) => void,
 ): Stopping {
   const inner = new AbortController()
-  const started = clock.monotonicMs()
+  const started = clock.now()
   let cause: Stop | null = null
 
   const end = (stop: Stop, by: CancelledBy): void => {
@@ -53,9 +54,16 @@ export function openStopping(
     if (maxDurationMs !== undefined) end({ kind: 'deadline', limit_ms: maxDurationMs }, 'deadline')
   }
   const remainingMs = (): number =>
-    maxDurationMs === undefined ? Infinity : Math.max(0, maxDurationMs - (clock.monotonicMs() - started))
+    maxDurationMs === undefined ? Infinity : Math.max(0, maxDurationMs - (clock.now() - started))
 
-  const takeBack = maxDurationMs === undefined ? () => {} : clock.after(maxDurationMs, onDeadline)
+  let takeBack = (): void => {}
+  // A run may last longer than a timer can count, so a long deadline is waited for in steps.
+  const arm = (): void => {
+    const left = remainingMs()
+    if (left === 0) onDeadline()
+    else if (left !== Infinity) takeBack = clock.after(Math.min(left, WALL_MS_MAX), arm)
+  }
+  arm()
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
 

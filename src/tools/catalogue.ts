@@ -2,7 +2,7 @@
  * The seven entries: names, schemas, envelopes, and which of them a run has. Pure; what an entry does stands in
  * `files`, `search` and `run`. Descriptions are short because every one of them is sent again with every turn.
  */
-import { FIND_PATHS_MAX, READ_BYTES_MAX, SEARCH_MATCHES_MAX, WALL_MS_DEFAULT } from '../bounds.js'
+import { WALL_MS_DEFAULT } from '../bounds.js'
 import type { Withheld } from '../events.js'
 import type { JsonObject } from '../json.js'
 import type { Envelope, ToolSpec } from './port.js'
@@ -57,6 +57,7 @@ const EDITING: Envelope = { ...WRITING, idempotency: 'non_idempotent' }
 const RUNNING: Envelope = { effects: ['process'], risk: 'high', idempotency: 'conditional', access: ['process'] }
 
 const text: JsonObject = { type: 'string' }
+/** Where no maximum stands, the tool's own bound holds and the result's `truncated` says that it bound. */
 const count = (maximum?: number): JsonObject => ({
   type: 'integer',
   minimum: 1,
@@ -68,7 +69,7 @@ const ROWS: Readonly<Record<Exclude<EntryName, 'run'>, Row>> = {
     operation: 'file.read',
     envelope: READING,
     description: 'Read a text file with line numbers; offset (first line) and limit (lines) take a part.',
-    properties: { path: text, offset: count(), limit: count(), max_bytes: count(READ_BYTES_MAX) },
+    properties: { path: text, offset: count(), limit: count(), max_bytes: count() },
     required: ['path'],
     needs: 'nothing',
   },
@@ -90,7 +91,7 @@ const ROWS: Readonly<Record<Exclude<EntryName, 'run'>, Row>> = {
       regex: { type: 'boolean' },
       glob: text,
       context: { type: 'integer', minimum: 0, maximum: 5 },
-      max_results: count(SEARCH_MATCHES_MAX),
+      max_results: count(),
     },
     required: ['pattern'],
     needs: 'nothing',
@@ -99,7 +100,7 @@ const ROWS: Readonly<Record<Exclude<EntryName, 'run'>, Row>> = {
     operation: 'find',
     envelope: READING,
     description: 'Find paths by glob: without / it matches the file name at any depth, with / the relative path.',
-    properties: { glob: { type: 'string', minLength: 1 }, path: text, max_results: count(FIND_PATHS_MAX) },
+    properties: { glob: { type: 'string', minLength: 1 }, path: text, max_results: count() },
     required: ['glob'],
     needs: 'nothing',
   },

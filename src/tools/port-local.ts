@@ -3,10 +3,10 @@
  * Approval, bounds and the record are the loop's.
  */
 import { isJsonObject, type JsonObject } from '../json.js'
-import { misfit } from './arguments.js'
 import { type Catalogue, type Entry, type EntryName, subjectsOf } from './catalogue.js'
 import { failure } from './failures.js'
 import type { InvokeContext, ResolvedCall, ToolOutcome, ToolPort, ToolSpec } from './port.js'
+import { misfit } from './arguments.js'
 import { describeTool, LOOKING, searchTools, unknownEntry, type VerbName, verbSpecs } from './verbs.js'
 
 /** What an entry does with arguments that fit its schema. */

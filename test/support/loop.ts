@@ -2,8 +2,8 @@
 import type { HarnessEvent } from '../../src/events.js'
 import type { JsonObject } from '../../src/json.js'
 import type { Approval, ApprovalRequest } from '../../src/loop/approval.js'
-import type { Clock } from '../../src/loop/clock.js'
 import type { LoopOptions, StartedFacts } from '../../src/loop/run-state.js'
+import type { Clock } from '../../src/supervise/deadline.js'
 import type { Envelope, InvokeContext, ToolOutcome, ToolPort, ToolSpec } from '../../src/tools/port.js'
 import type { Item, ModelPort, StreamEvent, TurnOutcome, TurnRequest, Usage, WireCode } from '../../src/wires/port.js'
 
@@ -31,8 +31,8 @@ export function fakeClock(date = '2026-05-04T23:59:58.123Z'): FakeClock {
   }
   return {
     waits,
-    monotonicMs: () => now,
-    date: () => new Date(date),
+    now: () => now,
+    wall: () => Date.parse(date),
     after: (ms, fire) => {
       const timer = { at: now + ms, fire }
       waits.push(ms)

@@ -1,0 +1,221 @@
+/** `run` over a hand-written launcher: what is asked of it, and how each ending is told. */
+import t from 'tap'
+import { Refusal } from '../../src/errors.js'
+import type { HarnessEvent } from '../../src/events.js'
+import type { JsonObject } from '../../src/json.js'
+import { type Captured, type Ending, NOTHING_CAPTURED, type Outcome } from '../../src/outcome.js'
+import { hintsFor } from '../../src/tools/hints.js'
+import { type LaunchRequest, type RunTool, refuseProgram, runProgram } from '../../src/tools/run.js'
+
+const captured = (text: string): Captured => {
+  const head = Buffer.from(text)
+  return { head, tail: new Uint8Array(0), droppedBytes: 0, totalBytes: head.length }
+}
+
+function outcome(ending: Ending, over: Partial<Outcome> = {}): Outcome {
+  return {
+    ending,
+    started_at: '2026-05-04T00:00:00.000Z',
+    duration_ms: 5,
+    stdout: captured('out\n'),
+    stderr: captured('err\n'),
+    confinement: { boundary: 'bubblewrap', applied: [], gaps: [], limits: [] },
+    survivors_killed: null,
+    output_held: false,
+    peak_memory_bytes: null,
+    cpu_ms: null,
+    tampered: [],
+    ...over,
+  }
+}
+
+async function ran(args: JsonObject, answer: Outcome | Refusal, over: Partial<RunTool> = {}) {
+  const requests: LaunchRequest[] = []
+  const events: HarnessEvent[] = []
+  const { signal } = new AbortController()
+  const tool: RunTool = {
+    launcher: {
+      run: async request => {
+        requests.push(request)
+        return answer
+      },
+    },
+    programs: ['node'],
+    hints: { writes: [], network: 'none' },
+    ...over,
+  }
+  const told = await runProgram(tool, args, {
+    callId: 'c1',
+    remainingMs: Infinity,
+    signal,
+    emit: event => events.push(event),
+  })
+  return { told, requests, events, signal }
+}
+
+const exited = (status: number): Outcome => outcome({ kind: 'exited', status })
+
+t.test('a result has the eight keys of the contract and the five of ours', async t => {
+  const { told, requests, signal } = await ran({ argv: ['node', '-v'] }, exited(0))
+  t.same(told, {
+    output: {
+      argv: ['node', '-v'],
+      exit: 0,
+      stdout: 'out\n',
+      stderr: 'err\n',
+      truncated: false,
+      omitted_bytes: 0,
+      timed_out: false,
+      timeout_ms: 600_000,
+      ending: { kind: 'exited', status: 0 },
+      signal: null,
+      confinement: 'bubblewrap',
+      survivors_killed: null,
+      hints: [],
+    },
+    failed: false,
+  })
+  t.same(requests, [{ argv: ['node', '-v'], purpose: 'tool', callId: 'c1', wallMs: 600_000, signal }])
+})
+
+const ENDINGS: readonly { name: string; ending: Ending; failed: boolean; has: JsonObject; note?: RegExp }[] = [
+  { name: 'exit 1 is a result', ending: { kind: 'exited', status: 1 }, failed: false, has: { exit: 1 } },
+  {
+    name: 'a signal of its own is a result',
+    ending: { kind: 'signalled', signal: 'SIGSEGV', core: null },
+    failed: false,
+    has: { exit: null, signal: 'SIGSEGV' },
+  },
+  {
+    name: 'timed out',
+    ending: { kind: 'timed-out', limit_ms: 50 },
+    failed: true,
+    has: { exit: null, timed_out: true, stdout: 'out\n' },
+    note: /^timed out after 50 ms: SIGTERM was sent, then SIGKILL/,
+  },
+  {
+    name: 'cancelled',
+    ending: { kind: 'cancelled', by: 'esc' },
+    failed: true,
+    has: { exit: null },
+    note: /^cancelled/,
+  },
+  {
+    name: 'ended by a limit',
+    ending: { kind: 'bound', name: 'memory', limit: 1024, seen: null },
+    failed: true,
+    has: { exit: null, ending: { kind: 'bound', name: 'memory', limit: 1024, seen: null } },
+    note: /limit memory \(1024\)/,
+  },
+  {
+    name: 'not started',
+    ending: { kind: 'not-started', code: 'interpreter-missing', message: 'no /usr/bin/python' },
+    failed: true,
+    has: { exit: null },
+    note: /^no \/usr\/bin\/python$/,
+  },
+]
+for (const { name, ending, failed, has, note } of ENDINGS) {
+  t.test(name, async t => {
+    const { told } = await ran({ argv: ['node'] }, outcome(ending))
+    t.equal(told.failed, failed)
+    t.match(told.output, has)
+    if (note === undefined) t.notOk(Object.hasOwn(Object(told.output), 'note'))
+    else t.match(told.output, { note })
+  })
+}
+
+t.test('bytes that were dropped are named in the text and counted', async t => {
+  const cut: Captured = { head: Buffer.from('head\n'), tail: Buffer.from('tail\n'), droppedBytes: 100, totalBytes: 110 }
+  const { told } = await ran({ argv: ['node'] }, outcome({ kind: 'exited', status: 0 }, { stdout: cut, stderr: cut }))
+  t.match(told.output, { truncated: true, omitted_bytes: 200, stdout: /head\n.*100 bytes omitted.*\ntail\n/s })
+})
+
+t.test('timeout_ms and cwd are passed on; a timeout only lowers the policy', async t => {
+  const cases = [
+    [{ argv: ['node'], timeout_ms: 20 }, 30, 20],
+    [{ argv: ['node'], timeout_ms: 40 }, 30, 30],
+    [{ argv: ['node'] }, 30, 30],
+  ] as const
+  for (const [args, wallMs, expected] of cases) {
+    const { requests, told } = await ran({ ...args, cwd: 'sub' }, exited(0), { wallMs })
+    t.match(requests, [{ wallMs: expected, cwd: 'sub' }])
+    t.match(told.output, { timeout_ms: expected })
+  }
+})
+
+t.test('a refusal of the boundary is a failed outcome with its code', async t => {
+  const refusal = new Refusal('crosses-writable-link', { path: 'a', link: 'b' }, 'a crosses b')
+  const { told } = await ran({ argv: ['node'] }, refusal)
+  t.same(told, { output: { error: 'a crosses b', code: 'crosses-writable-link' }, failed: true })
+})
+
+t.test('what never reaches the launcher', async t => {
+  const tty = await ran({ argv: ['node'], tty: true }, exited(0))
+  t.match(tty.told, { failed: true, output: { code: 'not-built-yet' } })
+  const nul = await ran({ argv: ['node', 'a\0b'] }, exited(0))
+  t.match(nul.told, { failed: true, output: { error: /^NUL not allowed: argv\[1\]/ } })
+  t.same([...tty.requests, ...nul.requests], [])
+})
+
+t.test('a program outside the set is refused by name, whatever else is wrong', async t => {
+  t.match(refuseProgram({ argv: ['sh', 3] }, ['node', 'npm']), {
+    failed: true,
+    programRefused: 'program "sh" is not in the declared set: node, npm',
+  })
+  for (const argv of [['node'], [], [3], 'sh', null])
+    t.equal(refuseProgram({ argv }, ['node']), null, JSON.stringify(argv))
+  t.match(
+    refuseProgram({ argv: ['/usr/bin/node'] }, ['node']),
+    { failed: true },
+    'the spelling is matched, not the file',
+  )
+})
+
+t.test('hints are guesses about a failure, in the result and in the record', async t => {
+  const stderr = captured('touch: cannot touch a: Read-only file system\n')
+  const failed = await ran({ argv: ['node'] }, outcome({ kind: 'exited', status: 1 }, { stderr }))
+  t.match(failed.told.output, { hints: [/^hint: the boundary keeps this path read-only/] })
+  t.match(failed.events, [{ kind: 'confinement-hint', call_id: 'c1', rule: 'write', text: /^hint:/ }])
+  const fine = await ran({ argv: ['node'] }, outcome({ kind: 'exited', status: 0 }, { stderr }))
+  t.match(fine.told.output, { hints: [] })
+  t.same(fine.events, [])
+})
+
+const HINTS: readonly [string, string[]][] = [
+  ['Error: EROFS: read-only file system, open', ['write']],
+  ['sh: 1: cannot create x: Permission denied', ['permission']],
+  ['EPERM: operation not permitted', ['permission']],
+  ['connect ENETUNREACH 1.1.1.1:443', ['network']],
+  ['getaddrinfo EAI_AGAIN registry.example', ['network']],
+  ['curl: (6) Could not resolve host: example.org', ['network']],
+  ['EROFS and ENETUNREACH', ['write', 'network']],
+  ['XEPERMX, 3 assertions failed', []],
+  ['', []],
+]
+t.test('hints by words', async t => {
+  for (const [text, rules] of HINTS)
+    t.same(
+      hintsFor(text, { writes: [], network: 'none' }).map(hint => hint.rule),
+      rules,
+      text,
+    )
+  t.match(hintsFor('EROFS', { writes: ['build'], network: 'none' })[0]?.text, /may write build/)
+  t.match(hintsFor('ENETUNREACH', { writes: [], network: 'allow-list' })[0]?.text, /allow-list/)
+})
+
+t.test('a process left behind on the output is said', async t => {
+  const { told } = await ran(
+    { argv: ['node'] },
+    outcome({ kind: 'exited', status: 0 }, { output_held: true, stdout: NOTHING_CAPTURED }),
+  )
+  t.match(told.output, { note: /left behind/, stdout: '' })
+})
+
+t.test('what was tampered with is told', async t => {
+  const { told } = await ran(
+    { argv: ['node'] },
+    outcome({ kind: 'exited', status: 0 }, { tampered: ['appeared: .git/hooks'] }),
+  )
+  t.match(told.output, { tampered: ['appeared: .git/hooks'] })
+})
