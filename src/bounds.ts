@@ -14,6 +14,8 @@ export const GRACE_MS_DEFAULT = 2_000
 export const HOOK_GRACE_MS_DEFAULT = 1_000
 /** After the leader's exit, how long output that is still in the pipe is waited for. */
 export const DRAIN_MS = 250
+/** After KILL, how long a tree may take to be gone before we say that it is not (a process in an uninterruptible wait). */
+export const KILL_PROOF_MS = 5_000
 /** Kept per stream, half head and half tail. */
 export const OUTPUT_KEPT_BYTES = 64 * KiB
 export const MEMORY_BYTES_DEFAULT = 2 * GiB
@@ -32,6 +34,12 @@ export const BWRAP_WORDS_MAX = 9_000
 export const SYMLINKS_MAX = 40
 /** Ancestors of protected paths that are bound on themselves (decisions 28). */
 export const SELF_BINDS_MAX = 200
+/** Entries of a write grant that are looked at for protected names when the policy is landed; reaching it is reported. */
+export const GRANT_SCAN_ENTRIES_MAX = 100_000
+/** /dev/shm inside: as much as container engines give by default. */
+export const SHM_TMPFS_BYTES = 64 * MiB
+/** Bytes of a git settings file that are read for the places it names. */
+export const GIT_CONFIG_BYTES_MAX = 1 * MiB
 /** Mounts one policy may expand to (confinement.md §2). */
 export const MOUNTS_MAX = 2_000
 
@@ -62,11 +70,15 @@ export const READ_BYTES_MAX = 256 * KiB
 export const READ_LINE_CHARS_MAX = 2_000
 export const READ_LINE_BYTES_HELD = 8_000
 export const READ_COUNT_LINES_BYTES_MAX = 16 * MiB
+/** file_edit holds the file three times over while it works. */
+export const EDIT_FILE_BYTES_MAX = 16 * MiB
 export const LIST_ENTRIES_MAX = 500
 export const SEARCH_MATCHES_MAX = 200
 export const SEARCH_FILE_BYTES_MAX = 1 * MiB
 export const SEARCH_LINE_CHARS_MAX = 400
 export const SEARCH_SKIPPED_PATHS_MAX = 20
+/** Instructions of a compiled pattern: matching takes at most this many steps a character. */
+export const REGEX_PROGRAM_MAX = 10_000
 export const FIND_PATHS_MAX = 500
 export const WALK_DEPTH_MAX = 12
 /** Folders that search and find do not enter. */

@@ -46,6 +46,10 @@ export interface RefusalDetails {
   'write-scope': { readonly path: string; readonly rule: string; readonly scope: string }
   'no-space': { readonly path: string; readonly errno: string }
   'write-failed': { readonly path: string; readonly errno: string }
+  'too-large': { readonly path: string; readonly bytes: number; readonly limit: number }
+  'edit-mismatch': { readonly path: string; readonly occurrences: number }
+  /** A tool of ours was stopped on its way; the stop itself is the loop's to tell. */
+  cancelled: Record<string, never>
   // confinement
   'confinement-off': Record<string, never>
   'boundary-unavailable': { readonly boundary: string; readonly probe: string; readonly text: string; readonly fix: string }

@@ -64,61 +64,60 @@ interface Judged {
 
 type Check = (judged: Judged) => Refusal | null
 
-/** Order: what the path is, where it is, what is denied there, and last what costs a system call. */
+/** Order: what the path is, where it is, what is denied there, and last what the kernel permits. */
 const CHECKS: Readonly<Record<'write' | 'enter' | 'file', readonly Check[]>> = {
   write: [
     exists,
     isFolder,
     notFilesystemRoot,
     notHome,
+    notSpecial,
     insideARoot,
     notHidden,
     notProtected,
     noControlFileInside,
     noWritableLink,
-    notSpecial,
     mayWrite,
   ],
-  enter: [exists, isFolder, insideARoot, notHidden, noWritableLink, notSpecial, mayEnter],
-  file: [isPlainOrNew, insideARoot, notHidden, notProtected, noControlFileAt, notThroughLastLink, notSpecial, mayWrite],
+  enter: [exists, isFolder, notSpecial, insideARoot, notHidden, noWritableLink, mayEnter],
+  file: [notSpecial, insideARoot, notHidden, notProtected, noControlFileAt, notThroughLastLink, isPlainOrNew, mayWrite],
 }
 
 /** Judges a folder for `rules.mode`; it must exist. Refuses with any folder code of `errors.ts`. */
 export function checkWritableFolder(path: string, rules: FolderRules): WritableVerdict | Refusal {
   const landing = land(path, rules)
-  return landing instanceof Refusal ? landing : judge(landing, rules, CHECKS[rules.mode])
+  return landing instanceof Refusal ? landing : judge(landing, rules, rules.mode)
 }
 
 /** Judges a file that is to be written: it exists as a plain file, or is new with any number of missing parents. */
 export function checkWritableFile(path: string, rules: FolderRules): WritableVerdict | Refusal {
   const landing = land(path, rules)
-  return landing instanceof Refusal ? landing : judge(landing, rules, CHECKS.file)
+  return landing instanceof Refusal ? landing : judge(landing, rules, 'file')
 }
 
 /** Judges an existing folder as a folder and everything else as a file (`check-path`). */
 export function checkWritablePath(path: string, rules: FolderRules): WritableVerdict | Refusal {
   const landing = land(path, rules)
   if (landing instanceof Refusal) return landing
-  return judge(landing, rules, landing.exists && landing.type === 'folder' ? CHECKS[rules.mode] : CHECKS.file)
+  return judge(landing, rules, landing.exists && landing.type === 'folder' ? rules.mode : 'file')
 }
 
-function judge(landing: Landing, rules: FolderRules, checks: readonly Check[]): WritableVerdict | Refusal {
+function judge(landing: Landing, rules: FolderRules, as: keyof typeof CHECKS): WritableVerdict | Refusal {
   const place = { path: landing.landed, identity: landing.identity }
   const found = findRoot(landing, rules.roots) ?? {
     root: { path: '/', identity: landing.steps[0].identity },
     components: [],
   }
   const judged = { landing, rules, place, ...found }
-  for (const check of checks) {
+  for (const check of CHECKS[as]) {
     const refused = check(judged)
     if (refused !== null) return refused
   }
-  return stillTheSame(landing) ?? verdict(judged)
+  return stillTheSame(landing) ?? verdict(judged, as === 'enter' ? 'enterable' : 'writable')
 }
 
-function verdict({ landing, rules, root, components }: Judged): WritableVerdict {
+function verdict({ landing, root, components }: Judged, kind: WritableVerdict['kind']): WritableVerdict {
   const { landed, identity, exists } = landing
-  const kind = rules.mode === 'enter' ? 'enterable' : 'writable'
   return { kind, landed, identity, exists, root, components, device: identity.dev }
 }
 
