@@ -1,0 +1,9 @@
+/** `harness completion SHELL`. */
+import { completionScript } from '../completion.js'
+import type { Io } from '../io.js'
+import type { Invocation } from './table.js'
+
+export async function completion({ words }: Invocation, io: Io): Promise<number> {
+  io.out.write(completionScript(words[0] ?? ''))
+  return 0
+}

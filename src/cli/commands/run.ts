@@ -1,0 +1,159 @@
+/** `harness run`: one task, driven to an answer. Exit status 0 answered, 2 stopped for a named reason, 1 could not run. */
+import { randomBytes } from 'node:crypto'
+import { Refusal } from '../../errors.js'
+import type { AppliedConfinement } from '../../outcome.js'
+import { type ApprovalMode, type Approver, makeApprover } from '../../loop/approval.js'
+import { systemClock } from '../../loop/clock.js'
+import { buildContext, type StandingContext } from '../../loop/context.js'
+import { runLoop } from '../../loop/engine.js'
+import type { LoopEnd } from '../../loop/run-state.js'
+import type { Risk } from '../../tools/port.js'
+import { openModel } from '../../wires/transport.js'
+import { approvalTerminal } from '../approval-tty.js'
+import { operatorFiles, workspaceFacts } from '../context-files.js'
+import { startDemo } from '../demo.js'
+import type { Io } from '../io.js'
+import type { Given } from '../parse.js'
+import { type ModelChoice, modelChoice } from '../provider-options.js'
+import { renderer, wantsColor } from '../render.js'
+import { budgetOf, headersOf, ratesOf, samplingOf, whole } from '../run-options.js'
+import { openSurroundings, type Surroundings } from '../surroundings.js'
+import { workspaceReader } from '../workspace-reader.js'
+import type { Invocation } from './table.js'
+
+export async function run({ given, words }: Invocation, io: Io): Promise<number> {
+  const input = given.one('--input')
+  if (input === undefined || words.length > 0) throw noInput(words)
+  // Everything the operator wrote is read and judged before anything is opened.
+  const choice = modelChoice(given, io)
+  const settings = { budget: budgetOf(given), sampling: samplingOf(given), rates: ratesOf(given, io.cwd) }
+  const files = operatorFiles(given, io.cwd)
+  const approver = approverOf(given, io)
+  io.handleSignals()
+  const runId = randomBytes(8).toString('hex')
+  const view = renderer({
+    json: given.has('--json'),
+    quiet: given.has('--quiet'),
+    color: wantsColor(io.env, io.stderrIsTerminal),
+    stdout: text => io.out.write(text),
+    stderr: text => io.err.write(text),
+  })
+  const surroundings = await openSurroundings({ command: 'run', given, io, runId, emit: view.emit })
+  try {
+    const context = contextOf(given, surroundings, files)
+    const end = await drive(given, io, { input, choice, settings, approver, runId, view, surroundings, context })
+    view.end()
+    return statusOf(end)
+  } finally {
+    await surroundings.close()
+  }
+}
+
+function noInput(words: readonly string[]): Refusal {
+  const stray = words[0]
+  const said = stray === undefined ? 'run needs --input "the task"' : `unexpected word ${JSON.stringify(stray)}: put the task behind --input in one pair of quotes`
+  return new Refusal('bad-arguments', stray === undefined ? { argument: '--input' } : { argument: stray }, said)
+}
+
+function approverOf(given: Given, io: Io): Approver {
+  const mode = given.has('--yes') ? 'all' : ((given.one('--approve') ?? 'auto') as ApprovalMode)
+  const terminal = mode === 'auto' || mode === 'prompt' ? approvalTerminal(io) : null
+  const approver = makeApprover(mode, { terminal, note: line => io.err.write(`${line}\n`) })
+  if (approver instanceof Refusal) throw approver
+  return approver
+}
+
+function contextOf(given: Given, { reach, tools, boundary, programs }: Surroundings, files: ReturnType<typeof operatorFiles>): StandingContext {
+  const scope = given.all('--write-scope')
+  return buildContext({
+    tools,
+    writeScope: given.one('--scope-announce') === 'silent' ? [] : scope,
+    ...files,
+    workspace: workspaceFacts(given, reach.workspace.path, workspaceReader(reach.workspace)),
+    execution: {
+      path: given.one('--execution-path') === 'metaharness' ? 'metaharness' : 'direct',
+      boundary: boundary?.confinement.boundary ?? null,
+      programs,
+      writes: given.all('--process-write-subtree'),
+      hosts: [],
+    },
+    platform: { os: process.platform, arch: process.arch },
+    now: new Date(),
+  })
+}
+
+const UNCONFINED: AppliedConfinement = { boundary: 'none', applied: [], gaps: [], limits: [] }
+
+interface Parts {
+  readonly input: string
+  readonly choice: ModelChoice
+  readonly settings: {
+    readonly budget: ReturnType<typeof budgetOf>
+    readonly sampling: ReturnType<typeof samplingOf>
+    readonly rates: ReturnType<typeof ratesOf>
+  }
+  readonly approver: Approver
+  readonly runId: string
+  readonly view: ReturnType<typeof renderer>
+  readonly surroundings: Surroundings
+  readonly context: StandingContext
+}
+
+async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
+  const { choice, settings, surroundings } = parts
+  const demo = choice.demo ? await startDemo() : null
+  const idle = whole(given, '--stream-idle-ms')
+  try {
+    const model = openModel({
+      wire: choice.wire,
+      baseUrl: demo?.baseUrl ?? choice.baseUrl,
+      credential: choice.credential,
+      headers: headersOf(given, io.env),
+      sessionId: parts.runId,
+      ...(idle === undefined ? {} : { streamIdleMs: idle }),
+      env: io.env,
+    })
+    try {
+      return await runLoop({
+        model,
+        requestedModel: choice.model,
+        tools: surroundings.tools,
+        approver: parts.approver,
+        riskCeiling: (given.one('--approve-up-to') ?? 'low') as Risk,
+        budget: settings.budget,
+        ...(settings.rates === undefined ? {} : { rates: settings.rates }),
+        context: parts.context,
+        input: parts.input,
+        sampling: settings.sampling,
+        started: startedFacts(parts),
+        clock: systemClock,
+        emit: parts.view.emit,
+        signal: io.stop,
+      })
+    } finally {
+      model.close()
+    }
+  } finally {
+    await demo?.close()
+  }
+}
+
+function startedFacts({ runId, choice, surroundings }: Parts) {
+  return {
+    run_id: runId,
+    skills: [],
+    agents: [],
+    memories: [],
+    profiles: [],
+    toolchains: [],
+    mcp: [],
+    credential_source: choice.credentialSource,
+    confinement: surroundings.boundary?.confinement ?? UNCONFINED,
+    path_scrubbed: [],
+  }
+}
+
+function statusOf(end: LoopEnd): number {
+  if (end.kind === 'finished') return end.stop.kind === 'completed' ? 0 : 2
+  return 1
+}

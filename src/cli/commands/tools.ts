@@ -1,0 +1,31 @@
+/** `harness tools`: what a run with these options would publish, as one pretty JSON object (contract §2.2). */
+import { randomBytes } from 'node:crypto'
+import { catalogueAnswer } from '../../tools/verbs.js'
+import type { Io } from '../io.js'
+import { openSurroundings } from '../surroundings.js'
+import type { Invocation } from './table.js'
+
+export async function tools({ given }: Invocation, io: Io): Promise<number> {
+  const runId = randomBytes(8).toString('hex')
+  const surroundings = await openSurroundings({ command: 'tools', given, io, runId, emit: () => {} })
+  try {
+    const { tools: port, reach } = surroundings
+    const answer = {
+      workspace: reach.workspace.path,
+      surface: port.surface,
+      tools: port.specs,
+      catalogue: catalogueAnswer(port.entries),
+      mcp: [],
+      withheld: port.withheld,
+      skills: [],
+      agents: [],
+      memories: [],
+      driver: null,
+    }
+    io.out.write(`${JSON.stringify(answer, null, 2)}\n`)
+    for (const { tool, reason } of port.withheld) io.err.write(`note: ${tool} withheld: ${reason}\n`)
+    return 0
+  } finally {
+    await surroundings.close()
+  }
+}

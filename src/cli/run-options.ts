@@ -1,0 +1,81 @@
+/** The numbers and words of `run`'s flags → budget, sampling, rates. Pure but for reading the rate card. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { errnoOf, Refusal } from '../errors.js'
+import type { Budget } from '../loop/budget.js'
+import { parseRates, type RateCard } from '../loop/rates.js'
+import type { Sampling } from '../loop/run-state.js'
+import type { Given } from './parse.js'
+
+const WHOLE = /^\d{1,15}$/
+const DECIMAL = /^\d{1,4}(\.\d{1,9})?$/
+
+/** A whole number of 1 or more, or undefined when the flag was not given. */
+export function whole(given: Given, flag: string): number | undefined {
+  const text = given.one(flag)
+  if (text === undefined) return undefined
+  const value = WHOLE.test(text) ? Number(text) : Number.NaN
+  if (value >= 1) return value
+  throw new Refusal('bad-arguments', { argument: flag }, `${flag} ${text}: give a whole number of 1 or more, or leave it out`)
+}
+
+function decimal(given: Given, flag: string, fits: (value: number) => boolean, range: string): number | undefined {
+  const text = given.one(flag)
+  if (text === undefined) return undefined
+  const value = DECIMAL.test(text) ? Number(text) : Number.NaN
+  if (fits(value)) return value
+  throw new Refusal('bad-arguments', { argument: flag }, `${flag} ${text}: give a number ${range}`)
+}
+
+/** Ceilings of `run` (contract §11), each absent when its flag is. */
+export function budgetOf(given: Given): Budget {
+  return defined({
+    maxTurns: whole(given, '--max-turns'),
+    maxOutputTokens: whole(given, '--max-output-tokens'),
+    maxOutputTokensPerTurn: whole(given, '--max-output-tokens-per-turn'),
+    maxDurationMs: whole(given, '--max-duration-ms'),
+    maxCostMicroUsd: whole(given, '--max-cost-microunits'),
+  })
+}
+
+export function samplingOf(given: Given): Sampling {
+  return defined({
+    temperature: decimal(given, '--temperature', value => value >= 0 && value <= 2, 'from 0.0 to 2.0'),
+    topP: decimal(given, '--top-p', value => value > 0 && value <= 1, 'above 0 and up to 1'),
+    reasoningEffort: given.one('--reasoning-effort'),
+  })
+}
+
+/** Keys without a value left out: absence stays absence. */
+function defined<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
+}
+
+export function ratesOf(given: Given, cwd: string): RateCard | undefined {
+  const file = given.one('--prices')
+  return file === undefined ? undefined : parseRates(readText(resolve(cwd, file), '--prices'), file)
+}
+
+/** `--header NAME=ENV`: the value comes from a variable, so that no secret stands in argv. */
+export function headersOf(given: Given, env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    given.all('--header').map(entry => {
+      const [name = '', variable = ''] = entry.split(/=(.*)/s, 2)
+      const value = env[variable]
+      if (name !== '' && value !== undefined) return [name, value]
+      const why = variable === '' ? 'write NAME=ENV, the name of a variable' : `the variable ${variable} is not set`
+      throw new Refusal('bad-arguments', { argument: '--header' }, `--header ${name}: ${why}`)
+    }),
+  )
+}
+
+/** A text file the operator named. Throws `file-unreadable` with the flag that named it. */
+export function readText(path: string, flag: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    throw new Refusal('file-unreadable', { path, errno }, `${flag} ${path} cannot be read (${errno})`)
+  }
+}

@@ -1,0 +1,65 @@
+/** The part of `run` and `tools` that is the same: flags → policy request, boundary where asked for, reach, tools. */
+import { type Boundary, openBoundary } from '../confinement/boundary.js'
+import { readHostFacts } from '../confinement/host-facts.js'
+import { Refusal } from '../errors.js'
+import type { Emit } from '../events.js'
+import type { FileReach } from '../tools/folders.js'
+import type { ToolPort } from '../tools/port.js'
+import { confineChoice, policyRequest } from './confinement-options.js'
+import { controlFiles } from './control-files.js'
+import type { CommandName } from './flags.js'
+import type { Io } from './io.js'
+import type { Given } from './parse.js'
+import { fileReach } from './reach.js'
+import { toolset } from './toolset.js'
+
+export interface Surroundings {
+  /** Null where confinement is off. */
+  readonly boundary: Boundary | null
+  readonly reach: FileReach
+  readonly tools: ToolPort
+  readonly programs: readonly string[]
+  close(): Promise<void>
+}
+
+export interface SurroundingsOptions {
+  readonly command: CommandName
+  readonly given: Given
+  readonly io: Io
+  readonly runId: string
+  readonly emit: Emit
+}
+
+/** A named boundary is tried for real before anything else happens; without it the refusal is thrown. */
+export async function openSurroundings({ command, given, io, runId, emit }: SurroundingsOptions): Promise<Surroundings> {
+  const programs = given.all('--allow-program')
+  const confine = confineChoice(command, given)
+  const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
+  if (confine === 'off') refuseUnheld(given)
+  const boundary = confine === 'off' ? null : await opened({ confine, request, runId, emit })
+  const reach = fileReach({ request, policy: boundary?.policy ?? null, writeScope: given.all('--write-scope'), cwd: io.cwd })
+  const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
+  const tools = toolset({ surface, reach, boundary, programs, writes: given.all('--process-write-subtree') })
+  return { boundary, reach, tools, programs, close: async () => boundary?.close() }
+}
+
+/** A grant without a boundary would be a promise that nothing keeps: refused, not ignored. */
+function refuseUnheld(given: Given): void {
+  const flag = ['--allow-program', '--process-write-subtree', '--limit', '--env', '--cgroup-root'].find(name => given.has(name))
+  if (flag === undefined) return
+  throw new Refusal('confinement-off', {}, `${flag} needs a boundary: add --confine auto (nothing is launched without one)`)
+}
+
+type OpenOptions = Parameters<typeof openBoundary>[0]
+
+async function opened({
+  confine,
+  request,
+  runId,
+  emit,
+}: Pick<OpenOptions, 'confine' | 'request' | 'runId'> & { readonly emit: Emit }): Promise<Boundary> {
+  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+  const boundary = await openBoundary({ confine, request, facts, runId, onEvent: emit, probe: 'now' })
+  if (boundary instanceof Refusal) throw boundary
+  return boundary
+}

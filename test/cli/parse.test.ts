@@ -1,0 +1,135 @@
+/** argv as people type it: what is accepted, what is refused, and in which words. */
+import t from 'tap'
+import { isRefusal } from '../../src/errors.js'
+import { COMMANDS } from '../../src/cli/commands-table.js'
+import { completionScript } from '../../src/cli/completion.js'
+import { confineChoice, parseEnv } from '../../src/cli/confinement-options.js'
+import { FLAGS, flagsOf } from '../../src/cli/flags.js'
+import { parseLimit } from '../../src/cli/limits.js'
+import { parseArgv } from '../../src/cli/parse.js'
+
+function refusalOf(act: () => unknown): { code: string; message: string } {
+  try {
+    act()
+  } catch (error) {
+    if (isRefusal(error)) return { code: error.code, message: error.message }
+    throw error
+  }
+  return { code: 'none', message: '' }
+}
+
+t.test('what is refused names the fix', async t => {
+  const cases: readonly { words: string[]; code: string; says: RegExp }[] = [
+    { words: ['run', '--inptu', 'x'], code: 'bad-arguments', says: /--inptu.*Did you mean --input/ },
+    { words: ['rnu'], code: 'bad-arguments', says: /unknown command.*Did you mean run/ },
+    { words: [], code: 'bad-arguments', says: /no command given/ },
+    { words: ['run', '--surface', 'round'], code: 'bad-arguments', says: /flat, verbs/ },
+    { words: ['run', '--yes', '--approve-up-to', 'high'], code: 'bad-arguments', says: /--yes cannot be used with --approve-up-to|--approve-up-to cannot be used with --yes/ },
+    { words: ['run', '--api-key-env', 'A', '--oauth-token-env', 'B'], code: 'bad-arguments', says: /cannot be used with/ },
+    { words: ['run', '--input'], code: 'bad-arguments', says: /argument missing/ },
+    { words: ['exec'], code: 'bad-arguments', says: /missing required argument 'argv'/ },
+    { words: ['run', '--hooks', 'h.json', '--input', 'x'], code: 'not-built-yet', says: /--hooks is not built yet/ },
+    { words: ['run', '-p', 'ci', '--input', 'x'], code: 'not-built-yet', says: /--profile/ },
+    { words: ['run', '--no-keys', '--input', 'x'], code: 'not-built-yet', says: /--no-keys/ },
+    { words: ['exec', '--tty', '--', 'vi'], code: 'not-built-yet', says: /--tty/ },
+    { words: ['chat', '--model', 'x'], code: 'not-built-yet', says: /harness chat/ },
+    { words: ['workflow', 'run', '--flow', 'f.yaml'], code: 'not-built-yet', says: /harness workflow/ },
+  ]
+  for (const { words, code, says } of cases) {
+    const refusal = refusalOf(() => parseArgv(words))
+    t.equal(refusal.code, code, words.join(' '))
+    t.match(refusal.message, says, words.join(' '))
+    t.notMatch(refusal.message, /\n/, 'one line')
+  }
+})
+
+t.test('every option that is not built is refused by name wherever it is known', async t => {
+  for (const { name } of COMMANDS) {
+    const extra = name === 'exec' || name === 'explain' ? ['true'] : name === 'check-path' ? ['.'] : name === 'completion' ? ['bash'] : []
+    for (const flag of flagsOf(name).filter(({ built }) => !built)) {
+      const words = [name, flag.name, ...(flag.value === undefined ? [] : ['x']), ...extra]
+      t.strictSame(refusalOf(() => parseArgv(words)).code, 'not-built-yet', words.join(' '))
+    }
+  }
+})
+
+t.test('help and version', async t => {
+  const top = parseArgv(['--help'])
+  t.ok(top.kind === 'text' && /Exit status:/.test(top.text))
+  for (const { name } of COMMANDS) {
+    const help = parseArgv([name, '--help'])
+    t.ok(help.kind === 'text' && help.text.includes('Example:'), `${name} --help has an example`)
+    for (const flag of flagsOf(name).filter(({ built }) => built)) {
+      t.ok(help.kind === 'text' && help.text.includes(flag.name), `${name} --help lists ${flag.name}`)
+    }
+  }
+  t.ok(parseArgv(['--version']).kind === 'text')
+})
+
+t.test('words after -- are the command, whatever they look like', async t => {
+  const parsed = parseArgv(['exec', '--read', '/a', '--read', '/b', '--', 'git', '--version', '--read', 'x'])
+  t.ok(parsed.kind === 'command')
+  if (parsed.kind !== 'command') return
+  t.strictSame(parsed.words, ['git', '--version', '--read', 'x'])
+  t.strictSame(parsed.given.all('--read'), ['/a', '/b'])
+  t.strictSame(parseArgv(['exec', 'ls', '-l']), { ...parsed, words: ['ls', '-l'], given: (parseArgv(['exec', 'ls', '-l']) as typeof parsed).given })
+})
+
+t.test('given values and defaults', async t => {
+  const parsed = parseArgv(['run', '--input', 'x', '--no-session', '--no-project-instructions'])
+  if (parsed.kind !== 'command') return t.fail('not a command')
+  t.equal(parsed.given.one('--surface'), 'flat')
+  t.equal(parsed.given.has('--no-session'), true)
+  t.equal(parsed.given.has('--no-project-instructions'), true)
+  t.equal(parsed.given.has('--json'), false)
+  t.equal(parsed.given.one('--model'), undefined)
+})
+
+t.test('the boundary that a command defaults to', async t => {
+  const given = (words: string[]) => {
+    const parsed = parseArgv(words)
+    if (parsed.kind !== 'command') throw new Error('not a command')
+    return parsed.given
+  }
+  t.equal(confineChoice('run', given(['run'])), 'off')
+  t.equal(confineChoice('run', given(['run', '--substrate-embedded'])), 'native')
+  t.equal(confineChoice('exec', given(['exec', 'true'])), 'auto')
+  t.equal(refusalOf(() => confineChoice('exec', given(['exec', '--confine', 'off', 'true']))).code, 'confinement-off')
+  t.equal(refusalOf(() => confineChoice('run', given(['run', '--confine', 'docker']))).code, 'boundary-unknown')
+})
+
+t.test('limits: units, ranges and nonsense (A16)', async t => {
+  const good: readonly [string, string, number][] = [
+    ['memory=512MiB', 'memory', 512 * 2 ** 20],
+    ['memory=1.5GiB', 'memory', 1.5 * 2 ** 30],
+    ['wall=30s', 'wall', 30_000],
+    ['wall=250', 'wall', 250],
+    ['pids=64', 'pids', 64],
+    ['output-total=1KiB', 'output-total', 1024],
+  ]
+  for (const [text, name, value] of good) t.strictSame(parseLimit(text), { name, value }, text)
+  const bad = ['wall=0', 'wall=-1', 'wall=NaN', 'wall=Infinity', 'wall=99999999s', 'wall=', 'wall', 'wall=3 s', 'pids=3s', 'speed=3', 'memory=1e9', 'output=3', '=3', 'constructor=3', 'memory=3kb']
+  for (const text of bad) t.equal(refusalOf(() => parseLimit(text)).code, 'bad-limit', text)
+})
+
+t.test('--env takes NAME=VALUE and nothing else', async t => {
+  t.strictSame(parseEnv(['A=1', 'B=', 'C=x=y', 'D=a\nb']), { A: '1', B: '', C: 'x=y', D: 'a\nb' })
+  for (const bad of ['A', '=x', '1A=x', 'A B=x']) t.equal(refusalOf(() => parseEnv([bad])).code, 'bad-arguments', bad)
+})
+
+t.test('completion scripts hold every command and option', async t => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const script = completionScript(shell)
+    for (const { name } of COMMANDS) t.ok(script.includes(name), `${shell}: ${name}`)
+    t.ok(script.includes('process-write-subtree'), shell)
+  }
+  for (const shell of ['tcsh', '', 'constructor']) t.equal(refusalOf(() => completionScript(shell)).code, 'bad-arguments', shell)
+})
+
+t.test('the table is consistent', async t => {
+  for (const { name } of COMMANDS) {
+    const names = flagsOf(name).map(flag => flag.name)
+    t.equal(new Set(names).size, names.length, `${name} has no option twice`)
+  }
+  for (const flag of FLAGS.filter(({ built }) => built)) t.ok(flag.text.length > 0, `${flag.name} says what it does`)
+})
