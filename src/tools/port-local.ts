@@ -3,10 +3,10 @@
  * Approval, bounds and the record are the loop's.
  */
 import { isJsonObject, type JsonObject } from '../json.js'
+import { misfit } from './arguments.js'
 import { type Catalogue, type Entry, type EntryName, subjectsOf } from './catalogue.js'
 import { failure } from './failures.js'
 import type { InvokeContext, ResolvedCall, ToolOutcome, ToolPort, ToolSpec } from './port.js'
-import { misfit } from './arguments.js'
 import { describeTool, LOOKING, searchTools, unknownEntry, type VerbName, verbSpecs } from './verbs.js'
 
 /** What an entry does with arguments that fit its schema. */
@@ -82,7 +82,7 @@ async function invokeEntry(
   if (handler === undefined) throw new Error(`entry ${entry.name} is published without a handler`)
   const answered = handler.first?.(args) ?? null
   if (answered !== null) return answered
-  const why = await misfit(entry.spec.input_schema, args)
+  const why = misfit(entry.spec.input_schema, args)
   return why === null ? handler.run(args, context) : failure('bad-arguments', `${entry.name}: ${why}`)
 }
 
@@ -100,7 +100,7 @@ async function invokeVerb(
   ) {
     return unknownEntry(entries, call.arguments)
   }
-  const why = await misfit(verb.input_schema, call.arguments)
+  const why = misfit(verb.input_schema, call.arguments)
   if (why !== null) return failure('bad-arguments', `${name}: ${why}`)
   return name === 'tool_search' ? searchTools(entries, call.arguments) : describeTool(entries, call.arguments)
 }

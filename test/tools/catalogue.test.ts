@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Refusal } from '../../src/errors.js'
 import type { JsonObject } from '../../src/json.js'
+import { misfit } from '../../src/tools/arguments.js'
 import { type Availability, catalogue, type EntryName, subjectsOf } from '../../src/tools/catalogue.js'
 import { refused } from '../../src/tools/failures.js'
-import { misfit } from '../../src/tools/arguments.js'
 import { projectRoot } from '../support/root.js'
 
 const OPEN: Availability = { workspace: { kind: 'open' }, programs: ['node', 'npm'] }
@@ -79,10 +79,10 @@ interface Args {
 const ARGUMENTS: readonly Args[] = [
   { entry: 'file_read', args: { path: 'a', offset: 1, limit: 2, max_bytes: 262_144 } },
   { entry: 'file_read', args: {}, says: /^arguments\.path is required$/ },
-  { entry: 'file_read', args: { path: 1 }, says: /^arguments\.path must be string; it is 1$/ },
-  { entry: 'file_read', args: { path: 'a', offset: 0 }, says: /^arguments\.offset must be >= 1; it is 0$/ },
-  { entry: 'file_read', args: { path: 'a', limit: 1.5 }, says: /^arguments\.limit must be integer; it is 1\.5$/ },
-  { entry: 'file_read', args: { path: 'a', limit: '3' }, says: /^arguments\.limit must be integer; it is "3"$/ },
+  { entry: 'file_read', args: { path: 1 }, says: /^arguments\.path must be a string; it is 1$/ },
+  { entry: 'file_read', args: { path: 'a', offset: 0 }, says: /^arguments\.offset must be at least 1; it is 0$/ },
+  { entry: 'file_read', args: { path: 'a', limit: 1.5 }, says: /^arguments\.limit must be an integer; it is 1\.5$/ },
+  { entry: 'file_read', args: { path: 'a', limit: '3' }, says: /^arguments\.limit must be an integer; it is "3"$/ },
   {
     entry: 'file_read',
     args: { path: 'a', line: 3 },
@@ -91,22 +91,22 @@ const ARGUMENTS: readonly Args[] = [
   { entry: 'file_read', args: { path: 'a', toString: 1 }, says: /toString is not known here/ },
   { entry: 'dir_list', args: {} },
   { entry: 'search', args: { pattern: 'x', context: 0, regex: true, glob: '*.ts', max_results: 200 } },
-  { entry: 'search', args: { pattern: '' }, says: /pattern must NOT have fewer than 1 characters; it is ""/ },
-  { entry: 'search', args: { pattern: 'x', context: 6 }, says: /context must be <= 5/ },
+  { entry: 'search', args: { pattern: '' }, says: /pattern must not be empty; it is ""/ },
+  { entry: 'search', args: { pattern: 'x', context: 6 }, says: /context must be at most 5/ },
   { entry: 'file_edit', args: { path: 'a', old: 'x', new: '' } },
-  { entry: 'file_edit', args: { path: 'a', old: '', new: 'x' }, says: /old must NOT have fewer/ },
+  { entry: 'file_edit', args: { path: 'a', old: '', new: 'x' }, says: /old must not be empty/ },
   { entry: 'run', args: { argv: ['node', '-e', ''], timeout_ms: 600_000, cwd: 'x', tty: false } },
-  { entry: 'run', args: { argv: [] }, says: /argv must NOT have fewer than 1 items/ },
+  { entry: 'run', args: { argv: [] }, says: /argv must have at least 1 item/ },
   { entry: 'run', args: { argv: ['sh'] }, says: /^arguments\.argv\[0\] must be one of \["node","npm"\]; it is "sh"$/ },
-  { entry: 'run', args: { argv: ['node', 1] }, says: /^arguments\.argv\[1\] must be string/ },
-  { entry: 'run', args: { argv: 'node -v' }, says: /^arguments\.argv must be array; it is "node -v"$/ },
-  { entry: 'run', args: { argv: ['node'], timeout_ms: 600_001 }, says: /timeout_ms must be <= 600000/ },
-  { entry: 'run', args: { argv: ['node'], timeout_ms: 0 }, says: /timeout_ms must be >= 1/ },
+  { entry: 'run', args: { argv: ['node', 1] }, says: /^arguments\.argv\[1\] must be a string/ },
+  { entry: 'run', args: { argv: 'node -v' }, says: /^arguments\.argv must be an array; it is "node -v"$/ },
+  { entry: 'run', args: { argv: ['node'], timeout_ms: 600_001 }, says: /timeout_ms must be at most 600000/ },
+  { entry: 'run', args: { argv: ['node'], timeout_ms: 0 }, says: /timeout_ms must be at least 1/ },
 ]
 t.test('arguments are judged by the schema, and the answer names the place', async t => {
   for (const { entry, args, says } of ARGUMENTS) {
     const schema = all.entries.find(one => one.name === entry)?.spec.input_schema ?? {}
-    const why = await misfit(schema, args)
+    const why = misfit(schema, args)
     if (says === undefined) t.equal(why, null, `${entry} ${JSON.stringify(args)}`)
     else t.match(why, says, `${entry} ${JSON.stringify(args)}`)
   }
@@ -114,8 +114,7 @@ t.test('arguments are judged by the schema, and the answer names the place', asy
 
 t.test('a long value is shown cut', async t => {
   t.ok(
-    String(await misfit({ type: 'object', properties: { a: { type: 'integer' } } }, { a: 'x'.repeat(10_000) })).length <
-      200,
+    String(misfit({ type: 'object', properties: { a: { type: 'integer' } } }, { a: 'x'.repeat(10_000) })).length < 200,
   )
 })
 

@@ -102,7 +102,7 @@ const BAD: readonly { name: string; args: JsonObject; says: RegExp }[] = [
   { name: 'tool_invoke', args: { name: 'rm', arguments: {} }, says: /no tool "rm" in this run; there are: file_read/ },
   { name: 'tool_describe', args: { name: 'rm' }, says: /no tool "rm"/ },
   { name: 'tool_invoke', args: { name: 'run' }, says: /tool_invoke: arguments\.arguments is required/ },
-  { name: 'tool_invoke', args: { name: 'run', arguments: 'x' }, says: /arguments\.arguments must be object/ },
+  { name: 'tool_invoke', args: { name: 'run', arguments: 'x' }, says: /arguments\.arguments must be an object/ },
   {
     name: 'tool_invoke',
     args: { name: 'run', arguments: { argv: ['node'] }, path: 'x' },
