@@ -28,7 +28,8 @@ function firstSet(env: Env, lower: string): { readonly name: string; readonly va
 function parseProxy(name: string, value: string): URL {
   const spelled = value.includes('://') ? value : `http://${value}`
   const url = URL.canParse(spelled) ? new URL(spelled) : null
-  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
+  const decodable = url !== null && /^(?:[^%]|%[0-9a-f]{2})*$/i.test(url.username + url.password)
+  if (decodable && (url.protocol === 'http:' || url.protocol === 'https:')) return url
   throw new Refusal(
     'bad-arguments',
     { argument: name },

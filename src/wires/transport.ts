@@ -6,10 +6,13 @@
  * machine, it makes one turn 2.1 x (without it 1.3 x) and 200 turns 2.9 x (1.5 x) with 26 MiB more (5), and its stream
  * reader has no bound on an event and fails on events without data.
  */
-import { randomUUID } from 'node:crypto'
 import { FIRST_BYTE_MS, STREAM_IDLE_MS_DEFAULT } from '../bounds.js'
 import { isRefusal, Refusal } from '../errors.js'
 import { openConnector } from './connector.js'
+
+export type { Credential } from './endpoint.js'
+
+import { type Credential, readBaseUrl, readHeaders, requestHeaders } from './endpoint.js'
 import { ExchangeError, type Patience, post, type Reply, tooLarge } from './exchange.js'
 import { failureOfStatus, protocolFailure, wordsOf } from './failure.js'
 import type { ModelPort, StreamEvent, TurnOutcome, TurnRequest, WireFailure, WireName } from './port.js'
@@ -18,12 +21,6 @@ import { redactor } from './redact.js'
 import { decodeResponses, type ResponsesDecoder } from './responses-reply.js'
 import { encodeResponses } from './responses-request.js'
 import { FrameTooLarge, SseFrames } from './sse-frames.js'
-
-/** Where the credential comes from. `read` is called for every request, so a file that was renewed is seen. */
-export type Credential =
-  | { readonly kind: 'none' }
-  /** `read` gives the bare value; what it throws fails the turn as unauthorized. Both kinds travel as a bearer here. */
-  | { readonly kind: 'api-key' | 'bearer'; readonly read: () => string }
 
 export interface ModelOptions {
   readonly wire: WireName
@@ -42,10 +39,10 @@ export interface ModelOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-type Seams = Parameters<ModelPort['turn']>[1]
+/** A timer of Node is a signed 32-bit count; a larger one fires at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
 
-/** Headers that belong to the framing of the request. */
-const NOT_OURS_TO_SET = /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|proxy-.*)$/i
+type Seams = Parameters<ModelPort['turn']>[1]
 
 /** Refuses `not-built-yet` for the other wires, and `bad-arguments` for a base URL, header or proxy that cannot be used. */
 export function openModel(options: ModelOptions): ModelPort {
@@ -61,8 +58,9 @@ export function openModel(options: ModelOptions): ModelPort {
   const extra = readHeaders(options.headers ?? {})
   const proxy = proxyFor(base, options.env ?? process.env)
   const connector = openConnector(base, proxy)
-  const idleMs = options.streamIdleMs ?? STREAM_IDLE_MS_DEFAULT
-  const patience: Patience = { idleMs, firstByteMs: idleMs * (FIRST_BYTE_MS / STREAM_IDLE_MS_DEFAULT) }
+  const idleMs = Math.min(options.streamIdleMs ?? STREAM_IDLE_MS_DEFAULT, TIMER_MS_MAX)
+  const firstByteMs = Math.min(idleMs * (FIRST_BYTE_MS / STREAM_IDLE_MS_DEFAULT), TIMER_MS_MAX)
+  const patience: Patience = { idleMs, firstByteMs }
   const secretsAtHand = [...Object.values(extra), ...(proxy ? [decodeURIComponent(proxy.password)] : [])]
 
   return {
@@ -73,7 +71,7 @@ export function openModel(options: ModelOptions): ModelPort {
       const secrets = [...secretsAtHand]
       const redact = (text: string): string => redactor(secrets)(text)
       try {
-        const headers = { ...requestHeaders(options, secrets), ...extra }
+        const headers = { ...requestHeaders(options.sessionId, options.credential, secrets), ...extra }
         const exchange = (body: string): Promise<Reply> =>
           post(connector, { url: endpoint, body, headers, patience, signal: seams.signal })
         return await streamTurn(request, seams, { decoder, exchange, redact })
@@ -154,49 +152,4 @@ function failureOf(error: unknown): WireFailure {
   if (isRefusal(error, 'credential-missing')) return { code: 'unauthorized', retriable: false, message: error.message }
   if (isRefusal(error)) return { code: 'unsupported', retriable: false, message: error.message }
   throw error
-}
-
-function requestHeaders(options: ModelOptions, secrets: string[]): Record<string, string> {
-  return {
-    accept: 'text/event-stream',
-    'content-type': 'application/json',
-    originator: 'harness',
-    'session-id': options.sessionId,
-    'x-client-request-id': randomUUID(),
-    ...authorization(options.credential, secrets),
-  }
-}
-
-function authorization(credential: Credential, secrets: string[]): Record<string, string> {
-  if (credential.kind === 'none') return {}
-  const value = credential.read().trim()
-  if (!/^[\x21-\x7e]+$/.test(value)) {
-    const message = `the ${credential.kind} is empty or holds characters that no header can carry; check where it comes from`
-    throw new Refusal('credential-missing', { source: credential.kind }, message)
-  }
-  secrets.push(value)
-  return { authorization: `Bearer ${value}` }
-}
-
-function readBaseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const plain = url?.username === '' && url.password === '' && url.search === '' && url.hash === ''
-  if (url !== null && plain && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  throw new Refusal(
-    'bad-arguments',
-    { argument: '--base-url' },
-    'the base URL cannot be used: give http:// or https://, a host and a path, without a user, a query or a fragment',
-  )
-}
-
-function readHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  for (const [name, value] of Object.entries(headers)) {
-    if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name) && !NOT_OURS_TO_SET.test(name) && /^[\t\x20-\x7e]*$/.test(value)) continue
-    throw new Refusal(
-      'bad-arguments',
-      { argument: `--header ${name}` },
-      `the header ${wordsOf(name)} cannot be sent: its name is reserved or no header name, or its value is not printable ASCII`,
-    )
-  }
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
