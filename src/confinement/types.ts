@@ -102,8 +102,6 @@ export interface HostFacts {
    * cost a child process and are present only after `describeHost`.
    */
   readonly bwrap: { readonly path: string; readonly version?: string; readonly options?: readonly string[] } | null
-  /** Landed path of prlimit (util-linux); null when missing. */
-  readonly prlimit: string | null
   /** System folders as they exist: a folder to bind, or a link to re-create (`/bin` -> `usr/bin`). */
   readonly systemRoots: readonly (
     | { readonly kind: 'folder'; readonly path: string }
@@ -171,7 +169,10 @@ export interface LaunchPlan {
   readonly files: readonly FedFile[]
   /** Drop to this uid and gid before bwrap starts (we are uid 0 and the workspace's owner is not). */
   readonly identity: { readonly uid: number; readonly gid: number } | null
-  readonly cgroup: { readonly v2?: string; readonly v1?: { readonly pids?: string; readonly memory?: string; readonly cpuacct?: string } }
+  readonly cgroup: {
+    readonly v2?: string
+    readonly v1?: { readonly pids?: string; readonly memory?: string; readonly cpuacct?: string }
+  }
   readonly limits: readonly AppliedLimit[]
   readonly confinement: AppliedConfinement
   readonly policy: Policy

@@ -1,0 +1,58 @@
+/** Which boundaries to try, in order. Nothing is ever tried that the operator did not ask for, and never none. */
+import { Refusal } from '../errors.js'
+import type { BoundaryName } from '../outcome.js'
+import type { ConfineChoice, HostFacts } from './types.js'
+
+const KNOWN: readonly BoundaryName[] = ['bubblewrap', 'bubblewrap-hostproc', 'landlock', 'seatbelt', 'container']
+
+/** Boundaries that stand, by platform; the strongest first. */
+const BUILT: Readonly<Record<HostFacts['platform'], readonly BoundaryName[]>> = {
+  linux: ['bubblewrap', 'bubblewrap-hostproc'],
+  darwin: [],
+  other: [],
+}
+
+/**
+ * The boundaries to try, strongest first; at least one. Refuses `confinement-off` for `off`, `boundary-unknown` for a
+ * name that is none, `not-built-yet` for one that is named and does not stand, `boundary-unavailable` where this machine
+ * has none.
+ */
+export function chooseBoundary(choice: ConfineChoice, facts: HostFacts): readonly BoundaryName[] | Refusal {
+  if (choice === 'off') {
+    return new Refusal('confinement-off', {}, 'nothing is started without a boundary: add --confine auto')
+  }
+  const built = BUILT[facts.platform]
+  if (choice === 'native' || choice === 'auto') {
+    const names = choice === 'native' ? built.slice(0, 1) : built
+    return names.length === 0 ? unavailable(facts) : (bwrapProblem(facts) ?? names)
+  }
+  if (!KNOWN.includes(choice)) {
+    const text = `there is no boundary named ${JSON.stringify(choice)}: use off, native, auto, ${KNOWN.join(', ')}`
+    return new Refusal('boundary-unknown', { name: choice, known: KNOWN }, text)
+  }
+  if (built.includes(choice)) return bwrapProblem(facts) ?? [choice]
+  if (facts.platform !== 'linux' && choice !== 'container' && choice !== 'seatbelt') return unavailable(facts, choice)
+  const text = `the boundary ${choice} is not built yet, and nothing was run; on Linux --confine auto works`
+  return new Refusal('not-built-yet', { option: `--confine ${choice}` }, text)
+}
+
+function unavailable({ platform }: HostFacts, boundary: string = 'seatbelt'): Refusal {
+  const text =
+    platform === 'darwin'
+      ? 'the seatbelt boundary of macOS is not built yet; nothing was run'
+      : 'no boundary is built for this platform; nothing was run'
+  const fix = 'run on Linux with bubblewrap, or in a Linux container or virtual machine'
+  return new Refusal('boundary-unavailable', { boundary, probe: 'platform', text, fix }, `${text}: ${fix}`)
+}
+
+/** What both bubblewrap boundaries need of the machine, or null. */
+function bwrapProblem({ bwrap, installHint: fix }: HostFacts): Refusal | null {
+  if (bwrap !== null) return null
+  const text =
+    'bubblewrap (bwrap) is not installed in a folder that only root can change; Landlock as a substitute is not built yet; nothing was run'
+  return new Refusal(
+    'boundary-unavailable',
+    { boundary: 'bubblewrap', probe: 'find bwrap', text, fix },
+    `${text}: ${fix}`,
+  )
+}

@@ -1,0 +1,50 @@
+/** What a boundary holds, as data: the same rows stand in the record, in `explain` and in the table of guarantees. */
+import type { AppliedConfinement, BoundaryName, Gap, Guarantee } from '../outcome.js'
+import type { Policy } from './types.js'
+
+/** Everything bubblewrap holds when nothing about the policy or the user takes it away. */
+const BUBBLEWRAP: readonly Guarantee[] = [
+  'no-write-outside',
+  'reads-limited',
+  'no-network',
+  'pid-isolation',
+  'tree-ends',
+  'dies-with-us',
+  'env-constructed',
+  'no-inherited-descriptors',
+  'syscalls-filtered',
+  'no-terminal-injection',
+  'no-user-namespaces',
+  'control-files-protected',
+  'git-read-only',
+  'host-settings-read-only',
+  'private-home-and-tmp',
+  'not-root-outside',
+]
+
+const HOSTPROC_GAP: Gap = {
+  guarantee: 'pid-isolation',
+  why: 'the host /proc is shown read-only, so processes outside are listed; their memory and environment are not readable',
+}
+
+export interface GuaranteeRequest {
+  readonly boundary: Extract<BoundaryName, 'bubblewrap' | 'bubblewrap-hostproc'>
+  readonly policy: Policy
+  /** The uid outside. */
+  readonly uid: number
+}
+
+/** What is applied and what is not. A guarantee stands in exactly one of the two lists. */
+export function guaranteesOf({
+  boundary,
+  policy,
+  uid,
+}: GuaranteeRequest): Pick<AppliedConfinement, 'applied' | 'gaps'> {
+  const gaps: Gap[] = [
+    ...policy.reservations,
+    ...(boundary === 'bubblewrap-hostproc' ? [HOSTPROC_GAP] : []),
+    ...(uid === 0 ? [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' } as const] : []),
+  ]
+  const open = new Set(gaps.map(({ guarantee }) => guarantee))
+  return { applied: BUBBLEWRAP.filter(guarantee => !open.has(guarantee)), gaps }
+}

@@ -1,0 +1,217 @@
+/**
+ * The only reader of the machine: kernel, users, programs, system folders, control groups. Everything else of
+ * confinement is a function of what stands here, so a test describes any machine as data.
+ *
+ * It starts no process, because it stands before every `exec`. What costs one (bubblewrap's version) is added by
+ * {@link describeHost} for those who ask.
+ */
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { homedir, release } from 'node:os'
+import { dirname, join } from 'node:path'
+import which from 'which'
+import { isWithin } from '../paths/resolve.js'
+import { type CgroupFolder, cgroupFolders, hardLimitsOf, homeOfUid, installCommand } from './host-texts.js'
+import type { HostFacts } from './types.js'
+
+/** Where system programs live on every Linux; searched before the inherited PATH. */
+const SAFE_PATH = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin', '/run/current-system/sw/bin'] as const
+
+const SYSTEM_ROOTS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt'] as const
+
+/** Package stores: shown only where the programs of this machine live there (NixOS, Guix). */
+const STORES = ['/nix/store', '/gnu/store'] as const
+
+/**
+ * What programs need of /etc to run at all: loading libraries, trusting certificates, knowing the time, resolving names
+ * of services. Nothing that names people, keys or hosts; `/etc/ssl/private` is why `/etc/ssl` is not one entry.
+ */
+// biome-ignore format: a list of words
+const ETC_NAMES = [
+  'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'ssl/certs', 'ssl/cert.pem', 'ssl/openssl.cnf', 'pki/tls/certs',
+  'pki/tls/openssl.cnf', 'pki/ca-trust/extracted', 'ca-certificates/extracted', 'crypto-policies/back-ends',
+  'alternatives', 'localtime', 'timezone', 'nsswitch.conf', 'hosts', 'host.conf', 'services', 'protocols',
+  'mime.types', 'os-release', 'fonts', 'maven', 'static',
+] as const
+
+/** Folders of /etc known by their beginning: Java reads its security settings there. */
+const ETC_PREFIXES = ['java-', 'ld-musl-'] as const
+
+const PROC_COVERS = ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus'] as const
+
+const PLATFORMS: Readonly<Partial<Record<NodeJS.Platform, HostFacts['platform']>>> = {
+  linux: 'linux',
+  darwin: 'darwin',
+}
+
+/** What may differ from the running process, for callers that judge another one. */
+export interface HostQuestions {
+  /** Default: this process's environment; only HOME and PATH are read. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** `--cgroup-root PATH`: judged instead of the groups found. */
+  readonly cgroupRoot?: string
+}
+
+/** Reads the facts. Never rejects: what cannot be read is absent, and whoever needs it refuses. */
+export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions = {}): Promise<HostFacts> {
+  const pathFolders = landedFolders((env['PATH'] ?? '').split(':'))
+  const bwrap = trustedProgram('bwrap', env['PATH'])
+  const homes = landedFolders([homedir(), homeOfUid(text('/etc/passwd'), process.getuid?.() ?? -1) ?? ''])
+  return Promise.resolve({
+    platform: PLATFORMS[process.platform] ?? 'other',
+    arch: process.arch,
+    kernel: release(),
+    uid: process.getuid?.() ?? -1,
+    gid: process.getgid?.() ?? -1,
+    home: homes[0] ?? homedir(),
+    homes,
+    bwrap: bwrap === null ? null : { path: bwrap },
+    systemRoots: systemRoots([...pathFolders, bwrap, landed('/bin/sh'), landed(process.execPath)]),
+    etcFiles: etcFiles(),
+    pathFolders,
+    hardLimits: hardLimitsOf(text('/proc/self/limits')),
+    procCovers: PROC_COVERS.filter(path => lstatSync(path, { throwIfNoEntry: false }) !== undefined),
+    cgroup: cgroups(cgroupRoot),
+    pid1WithoutInit: process.pid === 1,
+    installHint: installCommand(text('/etc/os-release')),
+  })
+}
+
+/** A program we were handed to run for the facts that cost a process. Returns its standard output, or null if it failed. */
+export type HelperRunner = (file: string, args: readonly string[]) => Promise<string | null>
+
+/** The facts with bubblewrap's version and options, asked of the program itself. Absent where it did not answer. */
+export async function describeHost(facts: HostFacts, run: HelperRunner): Promise<HostFacts> {
+  if (facts.bwrap === null) return facts
+  const { path } = facts.bwrap
+  const [version, help] = await Promise.all([run(path, ['--version']), run(path, ['--help'])])
+  const number = version?.match(/\d+(?:\.\d+)+/)?.[0]
+  const options = help?.match(/^ {2,}--[a-z0-9-]+/gm)?.map(word => word.trim())
+  return {
+    ...facts,
+    bwrap: {
+      path,
+      ...(number === undefined ? {} : { version: number }),
+      ...(options === undefined ? {} : { options }),
+    },
+  }
+}
+
+/** The text of a small file, empty when it cannot be read: every reader of these texts treats that as "says nothing". */
+function text(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function landed(path: string): string | null {
+  try {
+    return realpathSync(path)
+  } catch {
+    return null
+  }
+}
+
+function landedFolders(paths: readonly string[]): string[] {
+  const found = paths.filter(path => path.startsWith('/')).map(landed)
+  return [...new Set(found)].filter(
+    (path): path is string => path !== null && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+  )
+}
+
+/** The first program of that name that only root or we could have put there: a launcher decides what confinement is. */
+function trustedProgram(name: string, inherited = ''): string | null {
+  const candidates = which.sync(name, { path: [...SAFE_PATH, inherited].join(':'), all: true, nothrow: true }) ?? []
+  for (const candidate of candidates) {
+    const path = landed(candidate)
+    if (candidate.startsWith('/') && path !== null && isTrusted(path) && isTrusted(dirname(candidate))) return path
+  }
+  return null
+}
+
+function isTrusted(path: string): boolean {
+  const own = process.getuid?.() ?? -1
+  for (let at = path; ; at = dirname(at)) {
+    const { uid, mode } = statSync(at)
+    const sticky = (mode & constants.S_IFMT) === constants.S_IFDIR && (mode & 0o1000) !== 0 && at !== dirname(path)
+    if (uid !== 0 && uid !== own) return false
+    if ((mode & 0o002) !== 0 && !sticky) return false
+    if (at === '/') return true
+  }
+}
+
+/** System folders as they stand: links are re-created, and what a link leads to is bound where no other root shows it. */
+function systemRoots(programs: readonly (string | null)[]): HostFacts['systemRoots'] {
+  const roots: HostFacts['systemRoots'][number][] = []
+  for (const path of SYSTEM_ROOTS) {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat?.isSymbolicLink() === true) roots.push({ kind: 'link', path, target: readlinkSync(path) })
+    else if (stat?.isDirectory() === true) roots.push({ kind: 'folder', path })
+  }
+  for (const store of STORES) {
+    if (programs.some(path => path !== null && isWithin(path, store))) roots.push({ kind: 'folder', path: store })
+  }
+  for (const root of [...roots]) {
+    const to = root.kind === 'link' ? landed(root.path) : null
+    const shown = roots.some(other => other.kind === 'folder' && to !== null && isWithin(to, other.path))
+    if (to !== null && !shown) roots.push({ kind: 'folder', path: to })
+  }
+  return roots
+}
+
+function etcFiles(): HostFacts['etcFiles'] {
+  let names: string[] = []
+  try {
+    names = readdirSync('/etc').filter(name => ETC_PREFIXES.some(prefix => name.startsWith(prefix)))
+  } catch {
+    // An /etc that cannot be listed offers nothing by prefix; the fixed names are still tried one by one.
+  }
+  return [...ETC_NAMES, ...names.sort()].flatMap(name => {
+    const path = join('/etc', name)
+    const to = landed(path)
+    return to === null ? [] : [{ path, landed: to }]
+  })
+}
+
+function cgroups(root: string | undefined): HostFacts['cgroup'] {
+  if (root !== undefined) {
+    const problem = problemOfV2(root)
+    return problem === null ? { v2: root } : { rootProblem: problem }
+  }
+  const found = cgroupFolders(text('/proc/self/cgroup'), text('/proc/self/mountinfo'))
+  const v2 = [found.v2?.own, found.v2?.top].find(path => path !== undefined && problemOfV2(path) === null)
+  const v1 = Object.fromEntries(
+    (['pids', 'memory', 'cpuacct'] as const)
+      .map(name => [name, found.v1[name]?.own] as const)
+      .filter((pair): pair is readonly [CgroupFolder, string] => pair[1] !== undefined && isWritable(pair[1])),
+  )
+  return { ...(v2 === undefined ? {} : { v2 }), ...(Object.keys(v1).length === 0 ? {} : { v1 }) }
+}
+
+/** Why no group with limits on pids and memory can be made below `path`, or null (cgroups(7), "Delegation"). */
+function problemOfV2(path: string): string | null {
+  const enabled = text(join(path, 'cgroup.subtree_control')).split(/\s+/)
+  const missing = ['memory', 'pids'].filter(name => !enabled.includes(name))
+  if (missing.length > 0) return `its cgroup.subtree_control does not enable ${missing.join(' and ')}`
+  if (!isWritable(path) || !isWritable(join(path, 'cgroup.procs'))) return 'this user cannot make groups in it'
+  return null
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}

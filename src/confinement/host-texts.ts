@@ -1,0 +1,98 @@
+/** Pure readings of the kernel's and the system's text files, so that any machine can be described in a test. */
+import { isWithin } from '../paths/resolve.js'
+import type { HostFacts } from './types.js'
+
+export type CgroupFolder = 'pids' | 'memory' | 'cpuacct'
+
+/** `own`: the group this process is in; `top`: where the hierarchy is mounted. */
+export interface CgroupPlace {
+  readonly own: string
+  readonly top: string
+}
+
+/** Home folder of `uid` in the text of /etc/passwd (passwd(5)), or null. */
+export function homeOfUid(passwd: string, uid: number): string | null {
+  const line = passwd.split('\n').find(entry => entry.split(':')[2] === String(uid))
+  return line?.split(':')[5] ?? null
+}
+
+const LIMIT_ROWS = [
+  ['nproc', 'Max processes'],
+  ['data', 'Max data size'],
+  ['fsize', 'Max file size'],
+  ['cpu', 'Max cpu time'],
+  ['nofile', 'Max open files'],
+] as const
+
+/** Hard limits from the text of /proc/self/limits (proc(5)): columns are name, soft, hard, unit. */
+export function hardLimitsOf(limits: string): HostFacts['hardLimits'] {
+  const found: Partial<Record<(typeof LIMIT_ROWS)[number][0], number>> = {}
+  for (const [name, title] of LIMIT_ROWS) {
+    const line = limits.split('\n').find(row => row.startsWith(`${title} `))
+    const hard = line?.slice(title.length).trim().split(/\s+/)[1]
+    if (hard !== undefined && /^\d+$/.test(hard)) found[name] = Number(hard)
+  }
+  return found
+}
+
+/** Where this process's control groups are mounted, from /proc/self/cgroup and /proc/self/mountinfo (cgroups(7), proc(5)). */
+export function cgroupFolders(
+  membership: string,
+  mountinfo: string,
+): { readonly v2?: CgroupPlace; readonly v1: Readonly<Partial<Record<CgroupFolder, CgroupPlace>>> } {
+  const mounts = mountinfo.split('\n').flatMap(cgroupMount)
+  const v1: Partial<Record<CgroupFolder, CgroupPlace>> = {}
+  let v2: CgroupPlace | undefined
+  for (const line of membership.split('\n')) {
+    const [, controllers = '', path = ''] = line.match(/^\d+:([^:]*):(.*)$/) ?? []
+    if (path === '') continue
+    const names = controllers.split(',')
+    const mount = mounts.find(entry =>
+      controllers === '' ? entry.v2 : names.some(name => entry.options.includes(name)),
+    )
+    if (mount === undefined) continue
+    const below = isWithin(path, mount.root) ? path.slice(mount.root === '/' ? 0 : mount.root.length) : path
+    const place = { own: `${mount.point}${below === '/' ? '' : below}`, top: mount.point }
+    if (controllers === '') v2 = place
+    for (const name of ['pids', 'memory', 'cpuacct'] as const) if (names.includes(name)) v1[name] = place
+  }
+  return { ...(v2 === undefined ? {} : { v2 }), v1 }
+}
+
+interface CgroupMount {
+  readonly v2: boolean
+  readonly root: string
+  readonly point: string
+  readonly options: readonly string[]
+}
+
+function cgroupMount(line: string): CgroupMount[] {
+  const [before = '', after = ''] = line.split(' - ')
+  const [, , , root, point] = before.split(' ')
+  const [type, , options = ''] = after.split(' ')
+  if (root === undefined || point === undefined || (type !== 'cgroup' && type !== 'cgroup2')) return []
+  return [{ v2: type === 'cgroup2', root, point: unescapeMount(point), options: options.split(',') }]
+}
+
+/** mountinfo writes blank, tab, newline and backslash as three octal digits (proc(5)). */
+function unescapeMount(path: string): string {
+  return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+}
+
+const INSTALL: readonly (readonly [id: RegExp, command: string])[] = [
+  [/\b(debian|ubuntu)\b/, 'apt-get install bubblewrap'],
+  [/\b(fedora|rhel|centos)\b/, 'dnf install bubblewrap'],
+  [/\balpine\b/, 'apk add bubblewrap'],
+  [/\barch\b/, 'pacman -S bubblewrap'],
+  [/\bsuse\b/, 'zypper install bubblewrap'],
+  [/\bnixos\b/, 'nix-env -iA nixos.bubblewrap'],
+]
+
+/** The one command that installs what confinement needs, by os-release(5); a plain sentence where the system is unknown. */
+export function installCommand(osRelease: string): string {
+  const ids = [...osRelease.matchAll(/^(?:ID|ID_LIKE)=(.*)$/gm)].map(match => match[1] ?? '').join(' ')
+  return (
+    INSTALL.find(([id]) => id.test(ids))?.[1] ??
+    'install the package bubblewrap with the package manager of this system'
+  )
+}

@@ -1,0 +1,138 @@
+/**
+ * Policy, facts and a command as a plan that needs no further look: the argument list, the filter, the fed files, the
+ * limits, and what all of it holds. Same input, same plan.
+ */
+import { ARGUMENT_BYTES_MAX, BWRAP_WORDS_MAX } from '../bounds.js'
+import { Refusal } from '../errors.js'
+import type { AppliedConfinement, BoundaryName } from '../outcome.js'
+import { isWithin, land } from '../paths/resolve.js'
+import { bwrapArgv } from './bwrap-argv.js'
+import { guaranteesOf } from './guarantees.js'
+import { LAUNCHER_ENV } from './inside-env.js'
+import { planLimits } from './launch-limits.js'
+import { programInside } from './program-inside.js'
+import { type FilterArch, seccompProgram } from './seccomp-bpf.js'
+import { CHILD_FDS, type FedFile, type HostFacts, type LaunchPlan, type Policy } from './types.js'
+import { groupText, passwdText } from './user-texts.js'
+
+export interface PlanRequest {
+  readonly boundary: BoundaryName
+  readonly policy: Policy
+  readonly facts: HostFacts
+  /** At least the program. */
+  readonly command: readonly string[]
+  /** Relative to the workspace; absent: the workspace. Whether it may be entered is judged before every launch. */
+  readonly cwd?: string
+}
+
+/** Node's names of the processors a filter exists for. */
+const ARCHES: Readonly<Record<string, FilterArch>> = { x64: 'x86_64', arm64: 'aarch64' }
+
+/**
+ * Plans one launch. Refuses `not-built-yet` and `boundary-unavailable` for a boundary that cannot be had,
+ * `architecture-unsupported`, `nul-in-argument`, `argument-too-long`, `too-many-words`, the program codes of
+ * `program-inside`, and any folder code for a working folder that cannot be landed.
+ */
+export function planLaunch({ boundary, policy, facts, command, cwd = '.' }: PlanRequest): LaunchPlan | Refusal {
+  if (boundary !== 'bubblewrap' && boundary !== 'bubblewrap-hostproc') {
+    return new Refusal(
+      'not-built-yet',
+      { option: `--confine ${boundary}` },
+      `the boundary ${boundary} is not built yet`,
+    )
+  }
+  const arch = ARCHES[facts.arch]
+  if (arch === undefined) return unsupported(facts.arch)
+  const bad = launcherRefusal(policy, facts) ?? argumentRefusal(command)
+  if (bad !== null) return bad
+  const folder = land(cwd, { cwd: policy.workspace.path })
+  if (folder instanceof Refusal) return folder
+  const program = programInside({ name: command[0] ?? '', cwd: folder.landed, policy, facts })
+  if (program instanceof Refusal) return program
+  return assemble({ boundary, policy, facts, arch, cwd: folder.landed, command: [program, ...command.slice(1)] })
+}
+
+interface Assembly {
+  readonly boundary: 'bubblewrap' | 'bubblewrap-hostproc'
+  readonly policy: Policy
+  readonly facts: HostFacts
+  readonly arch: FilterArch
+  readonly cwd: string
+  readonly command: readonly string[]
+}
+
+function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): LaunchPlan | Refusal {
+  // As uid 0 the owner of the workspace is who the command's files should belong to, and who can do less outside.
+  const identity = facts.uid === 0 && policy.owner.uid !== 0 ? policy.owner : null
+  const { uid, gid } = identity ?? facts
+  const { limits, options, cgroup } = planLimits(policy, facts, uid)
+  const files = userFiles(uid, gid)
+  const { args, optionWords } = bwrapArgv({ boundary, policy, facts, cwd, uid, files, limitOptions: options, command })
+  if (args.length > BWRAP_WORDS_MAX) return tooManyWords(args.length)
+  const confinement: AppliedConfinement = { boundary, ...guaranteesOf({ boundary, policy, uid }), limits }
+  return {
+    boundary,
+    file: facts.bwrap?.path ?? '',
+    args,
+    optionWords,
+    env: LAUNCHER_ENV,
+    command,
+    seccomp: seccompProgram({ arch, unixSockets: 'open', network: 'open', nesting: false }).bytes,
+    files,
+    identity,
+    cgroup,
+    limits,
+    confinement,
+    policy,
+  }
+}
+
+/** Users and groups as seen inside: root, the own one and nobody, whoever else has an account outside. */
+function userFiles(uid: number, gid: number): FedFile[] {
+  const texts = [
+    ['/etc/passwd', passwdText(uid, gid)],
+    ['/etc/group', groupText(gid)],
+  ] as const
+  return texts.map(([path, text], at) => ({ path, fd: CHILD_FDS.files + at, bytes: new TextEncoder().encode(text) }))
+}
+
+/** A launcher that a confined process can replace is none. */
+function launcherRefusal({ workspace }: Policy, { bwrap, installHint: fix }: HostFacts): Refusal | null {
+  if (bwrap !== null && !isWithin(bwrap.path, workspace.path)) return null
+  const text =
+    bwrap === null
+      ? 'bubblewrap is not installed'
+      : `${bwrap.path} lies in the workspace, whose content decides nothing about its own boundary`
+  const details = { boundary: 'bubblewrap', probe: 'find bwrap', text, fix }
+  return new Refusal('boundary-unavailable', details, `${text}; nothing was run: ${fix}`)
+}
+
+function argumentRefusal(command: readonly string[]): Refusal | null {
+  for (const [index, word] of command.entries()) {
+    if (word.includes('\0')) {
+      return new Refusal(
+        'nul-in-argument',
+        { index },
+        `argument ${index} holds a NUL byte: no program can be given one`,
+      )
+    }
+    const bytes = Buffer.byteLength(word)
+    if (bytes <= ARGUMENT_BYTES_MAX) continue
+    const text = `argument ${index} has ${bytes} bytes, and ${ARGUMENT_BYTES_MAX} is the limit of the kernel: pass it in a file or on standard input`
+    return new Refusal('argument-too-long', { index, bytes, limit: ARGUMENT_BYTES_MAX }, text)
+  }
+  return null
+}
+
+function tooManyWords(words: number): Refusal {
+  const text = `the argument list has ${words} words, and bubblewrap takes ${BWRAP_WORDS_MAX}: use fewer arguments or fewer rules`
+  return new Refusal('too-many-words', { words, limit: BWRAP_WORDS_MAX }, text)
+}
+
+function unsupported(arch: string): Refusal {
+  return new Refusal(
+    'architecture-unsupported',
+    { arch },
+    `no system-call filter exists for ${arch}: x64 and arm64 have one; nothing was run`,
+  )
+}

@@ -1,0 +1,93 @@
+/**
+ * The mounts of a policy in the order in which they must be made. A mount covers everything below its path, so a rule
+ * has to come after every rule that encloses it; among rules that do not touch, the stages keep the list readable:
+ * reads, hides, write grants, protected paths.
+ */
+import { isWithin } from '../paths/resolve.js'
+import { byPath } from './policy-reach.js'
+import type { Policy } from './types.js'
+
+export type MountKind = 'read' | 'hide-folder' | 'hide-file' | 'write' | 'self' | 'protect'
+
+export interface Mount {
+  readonly kind: MountKind
+  readonly path: string
+  /** A hidden folder that holds a place opened again must be passed through. */
+  readonly holdsOpened: boolean
+}
+
+type Item = Pick<Mount, 'kind' | 'path'>
+
+const STAGES: Readonly<Record<MountKind, number>> = {
+  read: 0,
+  'hide-folder': 1,
+  'hide-file': 1,
+  write: 2,
+  self: 3,
+  protect: 3,
+}
+
+/** At one path the later of these is mounted last, and so is what holds: a denial over a grant. */
+const RANKS: readonly MountKind[] = ['read', 'write', 'self', 'protect', 'hide-folder', 'hide-file']
+
+/**
+ * Orders the rules and leaves out what another rule already shows. `shown` are folders that are bound before, by their
+ * own paths.
+ */
+export function orderMounts(policy: Policy, shown: readonly string[]): Mount[] {
+  const items = itemsOf(policy)
+  const needed = items.filter(item => !isRedundant(item, items, shown))
+  const staged = needed.map(item => ({ item, stage: stageOf(item, needed) }))
+  staged.sort((a, b) => a.stage - b.stage || byPath(a.item, b.item) || rank(a.item) - rank(b.item))
+  return staged.map(({ item }) => ({ ...item, holdsOpened: holdsOpened(item, needed) }))
+}
+
+function itemsOf({ reads, writes, hides, protects, selfBinds }: Policy): Item[] {
+  const of = (kind: MountKind, rules: readonly { readonly path: string }[]): Item[] =>
+    rules.map(({ path }) => ({ kind, path }))
+  return [
+    ...of('read', reads),
+    ...hides.map(({ path, type }): Item => ({ kind: type === 'folder' ? 'hide-folder' : 'hide-file', path })),
+    ...of('write', writes),
+    ...selfBinds.map((path): Item => ({ kind: 'self', path })),
+    ...of('protect', protects),
+  ]
+}
+
+/** A read that something already shows, and a protected path below a hide, which is nowhere to be written. */
+function isRedundant(item: Item, items: readonly Item[], shown: readonly string[]): boolean {
+  const nearest = nearestAround(item, items)
+  if (item.kind === 'read') {
+    return nearest === null ? shown.some(path => isWithin(item.path, path)) : !isHide(nearest)
+  }
+  return (item.kind === 'self' || item.kind === 'protect') && nearest !== null && isHide(nearest)
+}
+
+/** The innermost other rule that encloses `item`; at the same path, the one of the highest rank above its own. */
+function nearestAround(item: Item, items: readonly Item[]): Item | null {
+  let nearest: Item | null = null
+  for (const other of items) {
+    if (other === item || !isWithin(item.path, other.path)) continue
+    if (other.path === item.path && rank(other) <= rank(item)) continue
+    if (nearest === null || other.path.length > nearest.path.length || rank(other) > rank(nearest)) nearest = other
+  }
+  return nearest
+}
+
+function stageOf(item: Item, items: readonly Item[]): number {
+  return Math.max(...items.filter(other => isWithin(item.path, other.path)).map(({ kind }) => STAGES[kind]))
+}
+
+function holdsOpened(item: Item, items: readonly Item[]): boolean {
+  const opens = ({ kind, path }: Item): boolean =>
+    (kind === 'read' || kind === 'write') && path !== item.path && isWithin(path, item.path)
+  return item.kind === 'hide-folder' && items.some(opens)
+}
+
+function isHide({ kind }: Item): boolean {
+  return kind === 'hide-folder' || kind === 'hide-file'
+}
+
+function rank({ kind }: Item): number {
+  return RANKS.indexOf(kind)
+}

@@ -1,0 +1,196 @@
+/**
+ * What stays read-only inside a write grant: protected names at any depth, the git folders, and what git's settings
+ * point at. A mount point cannot be renamed or removed (rename(2), EBUSY), so the folders between a grant and a
+ * protected path become mount points too; what does not exist cannot be covered and is watched instead.
+ */
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { GRANT_SCAN_ENTRIES_MAX, MOUNTS_MAX, SELF_BINDS_MAX } from '../bounds.js'
+import { Refusal } from '../errors.js'
+import type { Gap } from '../outcome.js'
+import { folded, PROTECTED_NAMES, protectedNames } from '../paths/protected-names.js'
+import { isWithin, land } from '../paths/resolve.js'
+import { shown } from '../paths/walk.js'
+import { placesNamedBy, type Repository, readRepository, repositoriesAbove } from './git-guard.js'
+import { byPath, existing, type ReadRequest } from './policy-reach.js'
+import { type FoundName, scanTree, type TreeScan } from './tree-scan.js'
+import type { LandedRule, Policy } from './types.js'
+
+export interface ProtectRequest {
+  readonly writes: readonly LandedRule[]
+  readonly workspace: LandedRule
+  /** `--unprotect NAME`. */
+  readonly unprotect: readonly string[]
+}
+
+export interface Protection extends Pick<Policy, 'protects' | 'selfBinds' | 'watched' | 'reservations'> {
+  /** The real git folder of a workspace that is a linked working tree or a submodule: without it git works on nothing. */
+  readonly gitReads: readonly ReadRequest[]
+}
+
+interface Collected {
+  readonly protects: Map<string, LandedRule>
+  readonly watched: Map<string, { path: string; source: string }>
+  readonly reservations: Gap[]
+}
+
+/**
+ * Looks through each grant once. Throws `crosses-writable-link` where a protected name is a link that a process could
+ * point elsewhere, `no-permission` where a folder that the process could open cannot be looked into, `unsupported-rule`
+ * for an unknown name, `rule-too-large` beyond {@link MOUNTS_MAX} mounts.
+ */
+export function landProtects({ writes, workspace, unprotect }: ProtectRequest): Protection {
+  const names = protectedNames(unprotect)
+  refuseUnknownNames(unprotect)
+  const collected: Collected = { protects: new Map(), watched: new Map(), reservations: [] }
+  for (const grant of writes) {
+    const scan = scanTree(grant.path, names)
+    reserve(scan, grant, collected)
+    for (const found of scan.found) protectFound(found, grant, collected)
+    watchAbsent(scan, grant, names, collected)
+    if (names.has('.git')) protectRepositories(scan, grant, writes, collected)
+  }
+  const protects = [...collected.protects.values()].sort(byPath)
+  const selfBinds = selfBindsFor(protects, writes, collected.reservations)
+  refuseTooMany(protects.length + selfBinds.length, writes)
+  return {
+    protects,
+    selfBinds,
+    watched: [...collected.watched.values()].sort(byPath),
+    reservations: collected.reservations,
+    gitReads: gitReadsOf(workspace),
+  }
+}
+
+function refuseUnknownNames(unprotect: readonly string[]): void {
+  const known = new Set(PROTECTED_NAMES.map(folded))
+  const unknown = unprotect.find(name => !known.has(folded(name)))
+  if (unknown === undefined) return
+  const why = `no such name is protected; the protected names are ${PROTECTED_NAMES.join(' ')}`
+  throw new Refusal('unsupported-rule', { rule: `--unprotect ${unknown}`, why }, `--unprotect ${unknown}: ${why}`)
+}
+
+/** What the scan could not see. A folder that its process cannot write either is no hole. */
+function reserve({ cut, unread }: TreeScan, grant: LandedRule, { reservations }: Collected): void {
+  if (cut) {
+    const why = `${grant.source} holds more than ${GRANT_SCAN_ENTRIES_MAX} entries: deeper repositories were not looked for`
+    reservations.push({ guarantee: 'git-read-only', why })
+  }
+  const open = unread.find(folder => couldBeOpened(folder))
+  if (open === undefined) return
+  const text = `${grant.source} holds the folder ${shown(open)}, which cannot be listed but could be opened by a process: make it readable, or grant a narrower folder`
+  throw new Refusal('no-permission', { path: open }, text)
+}
+
+function couldBeOpened(folder: string): boolean {
+  if (statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()) return true
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function protectFound({ path, name, type }: FoundName, grant: LandedRule, { protects }: Collected): void {
+  if (type === 'link') {
+    const text = `${shown(path)} is a link inside ${grant.source}, so a process could point it elsewhere: make it a real file or folder, or lift it with --unprotect ${name}`
+    throw new Refusal('crosses-writable-link', { path, link: path }, text)
+  }
+  const { identity } = existing(path, '/')
+  protects.set(path, { path, source: `default: ${name}`, identity, type: type === 'folder' ? 'folder' : 'file' })
+}
+
+function watchAbsent(scan: TreeScan, grant: LandedRule, names: ReadonlySet<string>, { watched }: Collected): void {
+  const present = new Set(scan.found.filter(({ path }) => dirname(path) === grant.path).map(({ name }) => name))
+  for (const name of PROTECTED_NAMES) {
+    if (!names.has(folded(name)) || present.has(folded(name))) continue
+    const path = `${grant.path}/${name}`
+    watched.set(path, { path, source: `default: ${name}` })
+  }
+}
+
+/** Repositories inside the grant and the ones the grant lies in: both name places that a process may be able to write. */
+function protectRepositories(
+  scan: TreeScan,
+  grant: LandedRule,
+  writes: readonly LandedRule[],
+  collected: Collected,
+): void {
+  const inside = scan.found.flatMap(({ name, path }) => (name === '.git' ? [readRepository(path)] : []))
+  for (const repository of [...inside, ...repositoriesAbove(grant.path)]) {
+    if (repository === null) continue
+    for (const place of placesOf(repository)) protectPlace(place, repository, writes, collected)
+  }
+}
+
+function placesOf(repository: Repository): string[] {
+  const { kind, gitDir, commonDir } = repository
+  return [...(kind === 'file' ? [gitDir, commonDir] : []), ...placesNamedBy(repository)]
+}
+
+function protectPlace(
+  place: string,
+  { worktree }: Repository,
+  writes: readonly LandedRule[],
+  collected: Collected,
+): void {
+  const source = `default: git of ${worktree}`
+  const landing = land(place, { cwd: '/' })
+  if (landing instanceof Refusal) {
+    if (writes.some(grant => isWithin(place, grant.path))) throw landing
+    return
+  }
+  const link = landing.links.find(({ path }) => writes.some(grant => isWithin(path, grant.path)))
+  if (link !== undefined) {
+    const text = `git of ${shown(worktree)} uses ${shown(place)} through the link ${shown(link.path)}, which a process could point elsewhere: name the real place in its settings`
+    throw new Refusal('crosses-writable-link', { path: place, link: link.path }, text)
+  }
+  const { landed: path, identity, type } = landing
+  const held = writes.find(grant => isWithin(grant.path, path))
+  if (held !== undefined) {
+    const what = 'the folder whose programs git runs'
+    const text = `${held.source} lies in ${shown(path)}, ${what} (core.hooksPath of ${shown(worktree)}): grant another folder`
+    throw new Refusal('control-file-inside', { folder: held.path, file: path, what }, text)
+  }
+  if (!writes.some(grant => isWithin(path, grant.path))) return
+  if (!landing.exists) collected.watched.set(path, { path, source })
+  else if (!collected.protects.has(path)) {
+    collected.protects.set(path, { path, source, identity, type: type === 'folder' ? 'folder' : 'file' })
+  }
+}
+
+/** Folders between a grant and its protected paths, the nearest to the grant first where the limit bites. */
+function selfBindsFor(protects: readonly LandedRule[], writes: readonly LandedRule[], reservations: Gap[]): string[] {
+  const folders = new Set<string>()
+  for (const { path } of protects) {
+    const grant = writes.find(rule => isWithin(path, rule.path))
+    for (let at = dirname(path); grant !== undefined && at !== grant.path; at = dirname(at)) folders.add(at)
+  }
+  const depth = (path: string): number => path.split('/').length
+  const nearest = [...folders].sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
+  if (nearest.length > SELF_BINDS_MAX) {
+    const why = `${nearest.length - SELF_BINDS_MAX} folders above protected paths can be renamed (limit ${SELF_BINDS_MAX}): such a change is found after the launch only`
+    reservations.push({ guarantee: 'control-files-protected', why })
+  }
+  return nearest.slice(0, SELF_BINDS_MAX).sort((a, b) => byPath({ path: a }, { path: b }))
+}
+
+function refuseTooMany(mounts: number, writes: readonly LandedRule[]): void {
+  if (mounts <= MOUNTS_MAX) return
+  const rule = writes.map(({ source }) => source).join(', ')
+  const text = `${rule}: its protected paths need ${mounts} mounts, and ${MOUNTS_MAX} is the limit: grant narrower folders`
+  throw new Refusal('rule-too-large', { rule, mounts, limit: MOUNTS_MAX }, text)
+}
+
+/** A pointer that its git folder does not return could have been written by anyone, and would open any folder. */
+function gitReadsOf(workspace: LandedRule): ReadRequest[] {
+  const repository = readRepository(`${workspace.path}/.git`)
+  if (repository === null || repository.kind === 'folder' || !repository.pointsBack) return []
+  const source = 'default: git folder of this working tree'
+  return [...new Set([repository.commonDir, repository.gitDir])]
+    .filter(
+      (path, _, all) => !isWithin(path, workspace.path) && !all.some(other => other !== path && isWithin(path, other)),
+    )
+    .map(path => ({ path, source }))
+}

@@ -1,0 +1,100 @@
+/**
+ * What a process may touch: the request, with every path landed and judged, frozen. It starts nothing and knows no
+ * boundary; `bwrap-argv` and its kin turn it into a recipe.
+ *
+ * Lists are sorted by path, so the order of flags does not matter, and a rule that contradicts another refuses instead
+ * of winning by its place.
+ */
+import { statSync } from 'node:fs'
+import {
+  CPU_MS_DEFAULT,
+  FILE_SIZE_BYTES_DEFAULT,
+  MEMORY_BYTES_DEFAULT,
+  OPEN_FILES_DEFAULT,
+  OUTPUT_KEPT_BYTES,
+  PIDS_DEFAULT,
+  WALL_MS_DEFAULT,
+} from '../bounds.js'
+import { Refusal } from '../errors.js'
+import { insideEnv } from './inside-env.js'
+import { type HideRules, landHides } from './policy-hides.js'
+import { landProtects } from './policy-protects.js'
+import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
+import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
+
+/** Limits that hold unless `--limit` says otherwise (confinement.md §2). `output-total` is unset. */
+export const DEFAULT_LIMITS: Policy['limits'] = {
+  wall: WALL_MS_DEFAULT,
+  output: OUTPUT_KEPT_BYTES,
+  memory: MEMORY_BYTES_DEFAULT,
+  pids: PIDS_DEFAULT,
+  'file-size': FILE_SIZE_BYTES_DEFAULT,
+  cpu: CPU_MS_DEFAULT,
+  'open-files': OPEN_FILES_DEFAULT,
+}
+
+/**
+ * Lands and judges `request`. Throws a Refusal: any folder code of `errors.ts` for a path, `unsupported-rule` for a rule
+ * that cannot be held, `bad-arguments` for a variable or a control group, `grants-overlap`, `control-file-inside`.
+ */
+export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
+  if (facts.cgroup.rootProblem !== undefined) throw cgroupRefusal(request.cgroupRoot, facts.cgroup.rootProblem)
+  const workspace = landWorkspace(request.workspace, facts)
+  const writes = landWrites(request, workspace)
+  const protection = landProtects({ writes, workspace, unprotect: request.unprotect })
+  const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
+  const hides = landHides({ request, workspace, reads, writes, system: systemPlaces(facts), homes: facts.homes })
+  const visible = [...systemPlaces(facts), ...reads.map(pathOf)]
+  return deepFreeze({
+    workspace,
+    reads,
+    writes,
+    protects: protection.protects,
+    selfBinds: protection.selfBinds,
+    watched: protection.watched,
+    ...visibleHides(hides),
+    reservations: protection.reservations,
+    owner: ownerOf(workspace.path),
+    programs: request.programs === null ? null : [...request.programs],
+    env: insideEnv({
+      extra: request.env,
+      pathFolders: facts.pathFolders,
+      visible,
+      notSearched: [workspace.path, ...writes.map(pathOf)],
+    }),
+    limits: { ...DEFAULT_LIMITS, ...request.limits },
+    controlFiles: request.controlFiles.map(file => ({ ...file })),
+    ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),
+  })
+}
+
+function readFlag(path: string): { readonly path: string; readonly source: string } {
+  return { path, source: `--read ${path}` }
+}
+
+function pathOf({ path }: LandedRule): string {
+  return path
+}
+
+function visibleHides({ hides, elsewhere }: HideRules): Pick<Policy, 'hides' | 'hiddenElsewhere'> {
+  return { hides, hiddenElsewhere: elsewhere }
+}
+
+function ownerOf(path: string): Policy['owner'] {
+  const { uid, gid } = statSync(path)
+  return { uid, gid }
+}
+
+function cgroupRefusal(root: string | undefined, why: string): Refusal {
+  const text = `--cgroup-root ${root ?? ''} cannot serve: ${why}; name a delegated cgroup v2 folder, or leave the flag out`
+  return new Refusal('bad-arguments', { argument: '--cgroup-root' }, text)
+}
+
+/** A policy is shared by every launch of a run: nobody may widen it afterwards. */
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const inner of Object.values(value)) deepFreeze(inner)
+  }
+  return value
+}
