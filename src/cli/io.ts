@@ -14,6 +14,8 @@ export interface Io {
   readonly stdinIsTerminal: boolean
   /** Aborted with a {@link CancelledBy}: a signal, or `caller` when stdout's reader has gone. */
   readonly stop: AbortSignal
+  /** The signal that asked to stop; null when none did. */
+  stoppedBy(): NodeJS.Signals | null
   /** Installs the signal handlers; until then the default actions hold. */
   handleSignals(): void
 }
@@ -27,6 +29,7 @@ export function openIo({ installation }: { readonly installation: string }): Io 
   const cancel = (by: CancelledBy): void => {
     if (!stop.signal.aborted) stop.abort(by)
   }
+  let signal: NodeJS.Signals | null = null
   const err = openSink({ fd: 2 })
   const out = openSink({
     fd: 1,
@@ -44,7 +47,12 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     stderrIsTerminal: isatty(2),
     stdinIsTerminal: isatty(0),
     stop: stop.signal,
-    handleSignals: () => handleSignals(cancel),
+    stoppedBy: () => signal,
+    handleSignals: () =>
+      handleSignals(name => {
+        signal ??= name
+        cancel('signal')
+      }),
   }
 }
 
@@ -52,14 +60,14 @@ export function openIo({ installation }: { readonly installation: string }): Io 
  * TERM and HUP ask once; a second INT within two seconds leaves at once. Confined trees die with us, so leaving is
  * killing.
  */
-function handleSignals(cancel: (by: CancelledBy) => void): void {
+function handleSignals(asked: (signal: NodeJS.Signals) => void): void {
   let last = Number.NEGATIVE_INFINITY
   process.on('SIGINT', () => {
     const now = performance.now()
     if (now - last < SECOND_INTERRUPT_MS) process.exit(LEFT_AT_ONCE)
     last = now
-    cancel('signal')
+    asked('SIGINT')
   })
-  process.on('SIGTERM', () => cancel('signal'))
-  process.on('SIGHUP', () => cancel('signal'))
+  process.on('SIGTERM', asked)
+  process.on('SIGHUP', asked)
 }

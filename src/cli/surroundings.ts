@@ -3,6 +3,8 @@ import { type Boundary, openBoundary } from '../confinement/boundary.js'
 import { readHostFacts } from '../confinement/host-facts.js'
 import { Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
+import { closeInherited } from '../supervise/descriptors.js'
+import type { Catalogue } from '../tools/catalogue.js'
 import type { FileReach } from '../tools/folders.js'
 import type { ToolPort } from '../tools/port.js'
 import { confineChoice, policyRequest } from './confinement-options.js'
@@ -18,6 +20,7 @@ export interface Surroundings {
   readonly boundary: Boundary | null
   readonly reach: FileReach
   readonly tools: ToolPort
+  readonly catalogue: Catalogue
   readonly programs: readonly string[]
   close(): Promise<void>
 }
@@ -32,6 +35,7 @@ export interface SurroundingsOptions {
 
 /** A named boundary is tried for real before anything else happens; without it the refusal is thrown. */
 export async function openSurroundings({ command, given, io, runId, emit }: SurroundingsOptions): Promise<Surroundings> {
+  closeInherited()
   const programs = given.all('--allow-program')
   const confine = confineChoice(command, given)
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
@@ -39,8 +43,8 @@ export async function openSurroundings({ command, given, io, runId, emit }: Surr
   const boundary = confine === 'off' ? null : await opened({ confine, request, runId, emit })
   const reach = fileReach({ request, policy: boundary?.policy ?? null, writeScope: given.all('--write-scope'), cwd: io.cwd })
   const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
-  const tools = toolset({ surface, reach, boundary, programs, writes: given.all('--process-write-subtree') })
-  return { boundary, reach, tools, programs, close: async () => boundary?.close() }
+  const { port: tools, catalogue } = toolset({ surface, reach, boundary, programs, writes: given.all('--process-write-subtree') })
+  return { boundary, reach, tools, catalogue, programs, close: async () => boundary?.close() }
 }
 
 /** A grant without a boundary would be a promise that nothing keeps: refused, not ignored. */

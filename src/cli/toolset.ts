@@ -1,6 +1,6 @@
 /** The run's tools on this machine: the catalogue that its boundary allows, each entry joined to what does it. */
 import type { Boundary } from '../confinement/boundary.js'
-import { catalogue } from '../tools/catalogue.js'
+import { type Catalogue, catalogue } from '../tools/catalogue.js'
 import { dirList, fileEdit, fileRead, fileWrite } from '../tools/files.js'
 import type { FileReach } from '../tools/folders.js'
 import type { ToolPort } from '../tools/port.js'
@@ -17,12 +17,17 @@ export interface ToolsetOptions {
   readonly writes: readonly string[]
 }
 
-export function toolset({ surface, reach, boundary, programs, writes }: ToolsetOptions): ToolPort {
+export interface Toolset {
+  readonly port: ToolPort
+  readonly catalogue: Catalogue
+}
+
+export function toolset({ surface, reach, boundary, programs, writes }: ToolsetOptions): Toolset {
   const offered = catalogue({
     workspace: boundary === null ? { kind: 'closed', why: 'no boundary: confinement is off (--confine auto)' } : { kind: 'open' },
     programs,
   })
-  return toolPort({
+  const port = toolPort({
     surface,
     catalogue: offered,
     handlers: {
@@ -35,6 +40,7 @@ export function toolset({ surface, reach, boundary, programs, writes }: ToolsetO
       ...(boundary === null ? {} : { run: runHandler(boundary, programs, writes) }),
     },
   })
+  return { port, catalogue: offered }
 }
 
 function runHandler(boundary: Boundary, programs: readonly string[], writes: readonly string[]) {

@@ -14,7 +14,7 @@ export async function tools({ given }: Invocation, io: Io): Promise<number> {
       workspace: reach.workspace.path,
       surface: port.surface,
       tools: port.specs,
-      catalogue: catalogueAnswer(port.entries),
+      catalogue: catalogueAnswer(surroundings.catalogue.entries),
       mcp: [],
       withheld: port.withheld,
       skills: [],

@@ -1,0 +1,117 @@
+/**
+ * `harness exec`: one command inside the boundary. Its stdio is passed through and its exit status mirrored, so it can
+ * stand in front of any command; 124 to 127 are ours (decisions 4).
+ */
+import { randomBytes } from 'node:crypto'
+import { openBoundary } from '../../confinement/boundary.js'
+import { readHostFacts } from '../../confinement/host-facts.js'
+import { Refusal, type RefusalCode, unreachable } from '../../errors.js'
+import { type Ending, type NotStartedCode, outcomeRecord } from '../../outcome.js'
+import { closeInherited } from '../../supervise/descriptors.js'
+import { confineChoice, policyRequest } from '../confinement-options.js'
+import { controlFiles } from '../control-files.js'
+import { stdinOf } from '../exec-stdin.js'
+import type { Io } from '../io.js'
+import { type OutcomeSink, openOutcomeSink } from '../outcome-sink.js'
+import { SIGNAL_NUMBERS } from '../signal-numbers.js'
+import { escapeControls } from '../terminal-text.js'
+import type { Invocation } from './table.js'
+
+const ENDED_BY_US = 124
+const REFUSED = 125
+const NOT_EXECUTABLE = 126
+const NOT_FOUND = 127
+const SIGNAL_BASE = 128
+
+export async function exec({ given, words }: Invocation, io: Io): Promise<number> {
+  const sink = openOutcomeSink(given, io)
+  const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs: null })
+  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+  closeInherited()
+  io.handleSignals()
+  const boundary = await openBoundary({
+    confine: confineChoice('exec', given),
+    request,
+    facts,
+    runId: randomBytes(8).toString('hex'),
+    onEvent: () => {},
+    // Under native and auto the launch is the probe: a boundary that does not hold fails it before the command runs.
+    probe: 'launch',
+  })
+  if (boundary instanceof Refusal) return refuse(boundary, sink, io)
+  try {
+    const outcome = await boundary.run({
+      argv: words,
+      purpose: 'exec',
+      stdin: stdinOf(),
+      stdout: { fd: 1 },
+      stderr: { fd: 2 },
+      signal: io.stop,
+    })
+    if (outcome instanceof Refusal) return refuse(outcome, sink, io)
+    sink.write({ version: 1, ...outcomeRecord(outcome) })
+    const said = explanation(outcome.ending)
+    if (said !== null) io.err.write(`harness: ${escapeControls(said)}\n`)
+    for (const path of outcome.tampered) io.err.write(`harness: protected path changed: ${escapeControls(path)}\n`)
+    return statusOf(outcome.ending, io)
+  } finally {
+    await boundary.close()
+  }
+}
+
+/** Refusals that mean the command itself is missing or cannot be executed, as a shell would say it. */
+const REFUSAL_STATUS: Readonly<Partial<Record<RefusalCode, number>>> = {
+  'program-missing': NOT_FOUND,
+  'program-not-executable': NOT_EXECUTABLE,
+}
+
+function refuse(refusal: Refusal, sink: OutcomeSink, io: Io): number {
+  sink.write({ version: 1, refused: { code: refusal.code, reason: refusal.message, details: refusal.details } })
+  io.err.write(`refused [${refusal.code}] ${escapeControls(refusal.message)}\n`)
+  return REFUSAL_STATUS[refusal.code] ?? REFUSED
+}
+
+const NOT_STARTED_STATUS: Readonly<Partial<Record<NotStartedCode, number>>> = {
+  'program-missing': NOT_FOUND,
+  'interpreter-missing': NOT_FOUND,
+  'no-permission': NOT_EXECUTABLE,
+  'not-executable-format': NOT_EXECUTABLE,
+  'noexec-mount': NOT_EXECUTABLE,
+  'text-busy': NOT_EXECUTABLE,
+}
+
+function statusOf(ending: Ending, io: Io): number {
+  switch (ending.kind) {
+    case 'exited':
+      return ending.status
+    case 'signalled':
+      return SIGNAL_BASE + SIGNAL_NUMBERS[ending.signal]
+    case 'timed-out':
+    case 'bound':
+      return ENDED_BY_US
+    case 'cancelled':
+      return SIGNAL_BASE + SIGNAL_NUMBERS[io.stoppedBy() ?? 'SIGTERM']
+    case 'not-started':
+      return NOT_STARTED_STATUS[ending.code] ?? REFUSED
+    default:
+      return unreachable(ending)
+  }
+}
+
+/** What a person would otherwise have to guess from the status; null where the command spoke for itself. */
+function explanation(ending: Ending): string | null {
+  switch (ending.kind) {
+    case 'timed-out':
+      return `ended at its deadline of ${ending.limit_ms} ms (--limit wall=TIME sets another)`
+    case 'bound':
+      return `ended at its ${ending.name} limit of ${ending.limit} (--limit ${ending.name}=VALUE sets another)`
+    case 'not-started':
+      return ending.message
+    case 'exited':
+    case 'signalled':
+    case 'cancelled':
+      return null
+    default:
+      return unreachable(ending)
+  }
+}

@@ -1,0 +1,31 @@
+/** `harness explain`: how a command would be confined, without starting anything. */
+import { chooseBoundary } from '../../confinement/choose.js'
+import { explainPolicy } from '../../confinement/explain.js'
+import { readHostFacts } from '../../confinement/host-facts.js'
+import { planLaunch } from '../../confinement/launch-plan.js'
+import { landPolicy } from '../../confinement/policy.js'
+import { Refusal } from '../../errors.js'
+import { confineChoice, policyRequest } from '../confinement-options.js'
+import { controlFiles } from '../control-files.js'
+import type { Io } from '../io.js'
+import type { Invocation } from './table.js'
+
+export async function explain({ given, words }: Invocation, io: Io): Promise<number> {
+  const choice = confineChoice('explain', given)
+  const programs = given.all('--allow-program')
+  const request = policyRequest(given, {
+    cwd: io.cwd,
+    controlFiles: controlFiles(given, io),
+    programs: programs.length === 0 ? null : programs,
+  })
+  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+  const boundaries = chooseBoundary(choice, facts)
+  if (boundaries instanceof Refusal) throw boundaries
+  const policy = landPolicy(request, facts)
+  const [boundary] = boundaries
+  if (boundary === undefined) throw new Error('no boundary was chosen and none refused')
+  const plan = planLaunch({ boundary, policy, facts, command: words })
+  const { text, json } = explainPolicy(plan, policy)
+  io.out.write(given.has('--json') ? `${JSON.stringify(json)}\n` : text)
+  return plan instanceof Refusal ? 1 : 0
+}

@@ -1,0 +1,68 @@
+/**
+ * `--outcome-fd N` and `--outcome-file PATH`: one JSON line, the outcome record (decisions 5).
+ *
+ * Node cannot set close-on-exec on a descriptor that came to us, so a given one is opened again through
+ * `/proc/self/fd/N` and the original closed; otherwise the confined command would inherit it.
+ */
+import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { errnoOf, Refusal } from '../errors.js'
+import type { Io } from './io.js'
+import type { Given } from './parse.js'
+
+export interface OutcomeSink {
+  /** Writes `record` as one line; only the first call writes. */
+  write(record: object): void
+}
+
+/** Opened before anything is started, so that a record which could not be written refuses the command. */
+export function openOutcomeSink(given: Given, io: Pick<Io, 'cwd'>): OutcomeSink {
+  const file = given.one('--outcome-file')
+  const number = given.one('--outcome-fd')
+  if (file !== undefined) return sinkOn(openFile(resolve(io.cwd, file)))
+  if (number !== undefined) return sinkOn(reopen(number))
+  return { write: () => {} }
+}
+
+function sinkOn(fd: number): OutcomeSink {
+  let open = true
+  return {
+    write(record) {
+      if (!open) return
+      open = false
+      writeSync(fd, `${JSON.stringify(record)}\n`)
+      closeSync(fd)
+    },
+  }
+}
+
+function openFile(path: string): number {
+  try {
+    const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600)
+    fsyncSync(fd)
+    return fd
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    throw new Refusal('file-unreadable', { path, errno }, `--outcome-file ${path} cannot be written (${errno})`)
+  }
+}
+
+function reopen(text: string): number {
+  const fd = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (!(fd > 2)) throw bad(text, 'give the number of an open descriptor above 2')
+  try {
+    const again = openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_APPEND)
+    closeSync(fd)
+    return again
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    if (errno === 'ENXIO') throw bad(text, 'it is a socket, which cannot be opened again: give a pipe or a file')
+    throw bad(text, `it is not open for writing (${errno})`)
+  }
+}
+
+function bad(text: string, why: string): Refusal {
+  return new Refusal('bad-arguments', { argument: '--outcome-fd' }, `--outcome-fd ${text}: ${why}`)
+}
