@@ -119,6 +119,8 @@ export interface Outcome {
   /** Highest memory seen and CPU time used, where the kernel gives them; null elsewhere. */
   readonly peak_memory_bytes: number | null
   readonly cpu_ms: number | null
+  /** Present when something of the tree was still alive when the bound on its end was over (an uninterruptible wait). */
+  readonly tree_left?: true
   /** Paths under a write grant that are protected and appeared or changed during the launch. Empty: none. */
   readonly tampered: readonly string[]
 }

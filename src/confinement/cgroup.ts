@@ -1,0 +1,188 @@
+/**
+ * A control group for one launch: limits that bind a whole tree, and what the kernel counted. Version 2 where a delegated
+ * folder is known, else the singly mounted controllers of version 1 (kernel: admin-guide/cgroup-v2, cgroup-v1/{pids,memory,cpuacct}).
+ */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { errnoOf } from '../errors.js'
+import type { AppliedLimit } from '../outcome.js'
+import { processState, signalled } from '../supervise/processes.js'
+import type { LaunchPlan } from './types.js'
+
+/** What the kernel counted; null where the controller is not there. */
+export interface GroupCounts {
+  /** Processes killed because the group was out of memory. */
+  readonly memoryKills: number
+  /** Forks refused because the group was full. */
+  readonly forksRefused: number
+  readonly peakMemoryBytes: number | null
+  readonly cpuMs: number | null
+}
+
+export const NO_COUNTS: GroupCounts = { memoryKills: 0, forksRefused: 0, peakMemoryBytes: null, cpuMs: null }
+
+interface Controller {
+  /** Files written when the group is made, by limit. A file that is optional may be missing. */
+  readonly limits: Readonly<
+    Partial<Record<'memory' | 'pids', readonly { readonly file: string; readonly optional: boolean }[]>>
+  >
+  count(folder: string): Partial<GroupCounts>
+}
+
+const required = (file: string) => ({ file, optional: false })
+/** Swap accounting can be off; without it a limit on memory leaves swap open, with it both are held to the same. */
+const optional = (file: string) => ({ file, optional: true })
+
+/** By the key under which a plan names the controller's folder. */
+const CONTROLLERS: Readonly<Record<'v2' | 'pids' | 'memory' | 'cpuacct', Controller>> = {
+  v2: {
+    limits: { pids: [required('pids.max')], memory: [required('memory.max')] },
+    count: folder => ({
+      memoryKills: keyed(folder, 'memory.events', 'oom_kill') ?? 0,
+      forksRefused: keyed(folder, 'pids.events', 'max') ?? 0,
+      peakMemoryBytes: single(folder, 'memory.peak'),
+      cpuMs: scaled(keyed(folder, 'cpu.stat', 'usage_usec'), 1e3),
+    }),
+  },
+  pids: {
+    limits: { pids: [required('pids.max')] },
+    count: folder => ({ forksRefused: keyed(folder, 'pids.events', 'max') ?? 0 }),
+  },
+  memory: {
+    limits: { memory: [required('memory.limit_in_bytes'), optional('memory.memsw.limit_in_bytes')] },
+    count: folder => ({
+      memoryKills: keyed(folder, 'memory.oom_control', 'oom_kill') ?? 0,
+      peakMemoryBytes: single(folder, 'memory.max_usage_in_bytes'),
+    }),
+  },
+  cpuacct: { limits: {}, count: folder => ({ cpuMs: scaled(single(folder, 'cpuacct.usage'), 1e6) }) },
+}
+
+type ControllerName = keyof typeof CONTROLLERS
+
+function read(folder: string, file: string): string | null {
+  try {
+    return readFileSync(join(folder, file), 'latin1')
+  } catch {
+    return null
+  }
+}
+
+function single(folder: string, file: string): number | null {
+  const text = read(folder, file)
+  return text !== null && /^\d+\s*$/.test(text) ? Number(text) : null
+}
+
+function keyed(folder: string, file: string, key: string): number | null {
+  const value = new RegExp(`^${key} (\\d+)$`, 'm').exec(read(folder, file) ?? '')?.[1]
+  return value === undefined ? null : Number(value)
+}
+
+function scaled(value: number | null, by: number): number | null {
+  return value === null ? null : Math.round(value / by)
+}
+
+/** Rmdir answers EBUSY for a moment after the last member is gone. */
+const REMOVE_TRIES = 200
+const REMOVE_PAUSE_MS = 5
+
+const NAME = /^harness-(\d+)-(\d+)-/
+
+export class LaunchGroup {
+  private constructor(private readonly folders: ReadonlyMap<ControllerName, string>) {}
+
+  /**
+   * Makes the groups a plan names and writes its limits; null where it names none. Throws the system's error, with
+   * nothing left behind: a limit that the plan says is applied must be.
+   */
+  static make({ cgroup, limits }: Pick<LaunchPlan, 'cgroup' | 'limits'>, launchId: string): LaunchGroup | null {
+    const parents = parentsOf(cgroup)
+    if (parents.length === 0) return null
+    for (const [, parent] of parents) removeStaleOnce(parent)
+    const name = `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-${launchId}`
+    const folders = new Map<ControllerName, string>()
+    try {
+      for (const [controller, parent] of parents) {
+        const folder = join(parent, name)
+        mkdirSync(folder)
+        folders.set(controller, folder)
+        writeLimits(controller, folder, limits)
+      }
+    } catch (error) {
+      for (const folder of folders.values()) removeNow(folder)
+      throw error
+    }
+    return new LaunchGroup(folders)
+  }
+
+  /** Puts a process in; what it starts from then on is in it too. Throws where that cannot be done. */
+  enter(pid: number): void {
+    for (const folder of this.folders.values()) writeFileSync(join(folder, 'cgroup.procs'), String(pid))
+  }
+
+  counts(): GroupCounts {
+    let counts = NO_COUNTS
+    for (const [controller, folder] of this.folders) counts = { ...counts, ...CONTROLLERS[controller].count(folder) }
+    return counts
+  }
+
+  /** Removes the groups; false where one is still busy after a second. */
+  async remove(): Promise<boolean> {
+    for (let tries = 0; tries < REMOVE_TRIES; tries++) {
+      if ([...this.folders.values()].filter(folder => !removeNow(folder)).length === 0) return true
+      await new Promise(resolve => setTimeout(resolve, REMOVE_PAUSE_MS))
+    }
+    return false
+  }
+}
+
+function parentsOf({ v2, v1 = {} }: LaunchPlan['cgroup']): [ControllerName, string][] {
+  if (v2 !== undefined) return [['v2', v2]]
+  return (['pids', 'memory', 'cpuacct'] as const).flatMap(name => {
+    const parent = v1[name]
+    return parent === undefined ? [] : [[name, parent] satisfies [ControllerName, string]]
+  })
+}
+
+function writeLimits(controller: ControllerName, folder: string, limits: readonly AppliedLimit[]): void {
+  for (const { name, value, mechanism } of limits) {
+    if (!mechanism.startsWith('cgroup') || (name !== 'memory' && name !== 'pids')) continue
+    for (const { file, optional: mayMiss } of CONTROLLERS[controller].limits[name] ?? []) {
+      if (mayMiss && read(folder, file) === null) continue
+      writeFileSync(join(folder, file), String(value))
+    }
+  }
+}
+
+/** True when the folder is gone. */
+function removeNow(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return true
+    if (errnoOf(error) === 'EBUSY') return false
+    throw error
+  }
+}
+
+const cleaned = new Set<string>()
+
+function removeStaleOnce(parent: string): void {
+  if (cleaned.has(parent)) return
+  cleaned.add(parent)
+  removeStale(parent)
+}
+
+/** Ends what is left in groups whose owner is gone, and removes them. Returns the folders removed. */
+export function removeStale(parent: string): string[] {
+  return readdirSync(parent).flatMap(name => {
+    const [, pid, startTime] = NAME.exec(name) ?? []
+    if (pid === undefined || processState(Number(pid))?.startTime === startTime) return []
+    const folder = join(parent, name)
+    for (const member of (read(folder, 'cgroup.procs') ?? '').split('\n').filter(line => line !== '')) {
+      signalled(Number(member), 'SIGKILL')
+    }
+    return removeNow(folder) ? [folder] : []
+  })
+}

@@ -1,0 +1,52 @@
+/**
+ * The first program inside a bubblewrap sandbox: sets the limits, says that it stands, and waits for a word from us. If
+ * we are gone it reads end-of-file and ends, and with it the sandbox; so nothing of the command runs before
+ * we have seen that the sandbox's life is tied to ours (see `launch.ts`).
+ *
+ * It is a script for any POSIX shell. The limits are set by the shell's own `ulimit`: a program more would cost as much
+ * as the rest of the start. Units differ from prlimit(1): `-f` counts 512 bytes, `-d` counts KiB (POSIX "ulimit"; dash(1)).
+ */
+
+/** Exit status of the hold where it does not come to the command; with nothing released it is never taken for the command's. */
+const GIVEN_UP = 125
+
+/** Where the script stands inside; the argv names it (`bwrap-argv.ts`) and a shell begins its complaints with it. */
+export const HOLD_INSIDE = '/run/harness/limit'
+
+/** What the hold says, and what it wants to hear; the words carry no meaning. */
+export const RELEASE = 'go\n'
+
+/**
+ * Each word is `--NAME=SOFT` or `--NAME=SOFT:HARD`. The hard limit goes first: `ulimit` sets both, and the soft one can
+ * then only be lowered. Number of processes: `-u` in bash and zsh, `-p` in dash and busybox.
+ */
+const LIMITS = `\
+while [ "$1" != -- ]; do
+HARNESS_HOLD=\${1#*=}
+case $1 in
+--nofile=*) ulimit -n "\${HARNESS_HOLD#*:}" && ulimit -S -n "\${HARNESS_HOLD%:*}" ;;
+--fsize=*) ulimit -f $(( \${HARNESS_HOLD#*:} / 512 )) && ulimit -S -f $(( \${HARNESS_HOLD%:*} / 512 )) ;;
+--data=*) ulimit -d $(( \${HARNESS_HOLD#*:} / 1024 )) && ulimit -S -d $(( \${HARNESS_HOLD%:*} / 1024 )) ;;
+--cpu=*) ulimit -t "\${HARNESS_HOLD#*:}" && ulimit -S -t "\${HARNESS_HOLD%:*}" ;;
+--nproc=*) ulimit -u "\${HARNESS_HOLD#*:}" 2>/dev/null || ulimit -p "\${HARNESS_HOLD#*:}" ;;
+*) echo "unknown limit $1" >&2; exit ${GIVEN_UP} ;;
+esac || exit ${GIVEN_UP}
+shift
+done
+shift`
+
+/**
+ * The script's bytes. `stderr`: `kept` leaves the descriptor alone; `given` takes the command's from descriptor 8, so that
+ * what bubblewrap itself says before comes to us.
+ */
+export function holdScript(stderr: 'kept' | 'given'): Uint8Array {
+  const take = stderr === 'given' ? 'exec 2>&8 8>&-\n' : ''
+  return Buffer.from(
+    `#!/bin/sh\n${LIMITS}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${take}exec 7<&-\nexec "$@"\n`,
+  )
+}
+
+/** True for what a shell says when the command itself could not be executed: status 126 or 127 and nothing else written. */
+export function isExecComplaint(stderr: string): boolean {
+  return /^\/run\/harness\/limit: (line )?\d+: [^\n]*\n?$/.test(stderr)
+}

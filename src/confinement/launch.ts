@@ -1,0 +1,210 @@
+/**
+ * Starts a plan in its boundary and reports how it ended. What a plan says is done here and nothing else: bytes and
+ * descriptors are put where the argv expects them, the group is made, the hold is released, the end is read.
+ */
+import { BWRAP_WORDS_MAX, OUTPUT_KEPT_BYTES } from '../bounds.js'
+import { errnoOf } from '../errors.js'
+import { type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
+import { LaunchFolders } from '../paths/launch-folders.js'
+import { type Clock, graceMs as checkedGraceMs, limitMs, systemClock } from '../supervise/deadline.js'
+import { inheritableRefusal } from '../supervise/descriptors.js'
+import { sharedFifos } from '../supervise/fifo-pool.js'
+import { NamespaceTree } from '../supervise/namespace-kill.js'
+import { type NotStarted, notStarted } from '../supervise/program.js'
+import { type SpawnPlan, start } from '../supervise/spawn.js'
+import type { Extra, Input } from '../supervise/stdio.js'
+import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
+import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
+import { endingOf } from './ending.js'
+import { holdScript } from './hold.js'
+import { Release } from './release.js'
+import { protectedState, tampered } from './tampering.js'
+import { CHILD_FDS, type LaunchPlan } from './types.js'
+
+export interface LaunchOptions {
+  /** Null: /dev/null. Bytes: a file that can be read more than once. */
+  readonly stdin: Input
+  readonly stdout: 'capture' | { readonly fd: number }
+  readonly stderr: 'capture' | { readonly fd: number }
+  /** Aborted with a `CancelledBy` as reason: TERM, the grace, KILL. */
+  readonly signal: AbortSignal
+  /** Aborted: KILL at once, whatever grace is left. Absent: the grace is never cut short. */
+  readonly kill?: AbortSignal
+  /** Milliseconds from spawn, 1 to 86 400 000. */
+  readonly wallMs: number
+  /** Milliseconds from TERM to KILL; 0: KILL at once. */
+  readonly graceMs: number
+  /** Unique among the launches of this process; letters, digits and `-`. */
+  readonly launchId: string
+  readonly clock?: Clock
+}
+
+/** Options longer than this travel through a descriptor, so that they never meet the kernel's bound on argument lists. */
+const ARGS_INLINE_BYTES_MAX = 100 * 1024
+
+let descriptorsChecked = false
+
+/**
+ * Launches `plan`; `folders` is a verdict of `checkLaunchFolders` on this very launch (decisions 37). Everything that can
+ * happen to the command is an outcome. Throws a Refusal where the call itself is refused before anything is started:
+ * `bad-limit`, `inheritable-descriptors` (looked for at the first launch: only what we inherit, never what we open, is
+ * inheritable), `control-file-inside` for the folder of our FIFOs.
+ */
+export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: LaunchOptions): Promise<Outcome> {
+  if (!LaunchFolders.made(folders)) throw new TypeError('launch() takes a verdict of checkLaunchFolders()')
+  limitMs('wall', options.wallMs)
+  checkedGraceMs(options.graceMs)
+  if (!descriptorsChecked) {
+    const refusal = inheritableRefusal()
+    if (refusal !== null) throw refusal
+    descriptorsChecked = true
+  }
+  const clock = options.clock ?? systemClock
+  const blank = blankOutcome(plan, clock)
+  if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }
+  if (plan.args.length > BWRAP_WORDS_MAX) return { ...blank, ending: tooManyWords(plan) }
+  const before = protectedState(plan.policy)
+  const group = makeGroup(plan, options.launchId)
+  if (group !== null && 'kind' in group) return { ...blank, ending: group }
+  try {
+    const run = await startIn(plan, options, clock, group)
+    if ('kind' in run) return { ...blank, ending: run }
+    const ended = await run.supervised.ended
+    return { ...blank, ...report(plan, run, ended, group?.counts() ?? NO_COUNTS), tampered: tampered(before) }
+  } finally {
+    await group?.remove()
+  }
+}
+
+function blankOutcome(plan: LaunchPlan, clock: Clock): Omit<Outcome, 'ending'> {
+  return {
+    started_at: new Date(clock.wall()).toISOString(),
+    duration_ms: 0,
+    stdout: NOTHING_CAPTURED,
+    stderr: NOTHING_CAPTURED,
+    confinement: plan.confinement,
+    survivors_killed: null,
+    output_held: false,
+    peak_memory_bytes: null,
+    cpu_ms: null,
+    tampered: [],
+  }
+}
+
+/** A limit that the plan says a group holds must be held: without the group nothing starts. */
+function makeGroup(plan: LaunchPlan, launchId: string): LaunchGroup | null | NotStarted {
+  try {
+    return LaunchGroup.make(plan, launchId)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    return notStarted(
+      'sandbox-failed',
+      `the control group that should hold the limits cannot be made: ${String(error)}`,
+      { errno },
+    )
+  }
+}
+
+interface Run {
+  readonly supervised: Supervised
+  readonly release: Release
+  readonly stderr: 'kept' | 'given'
+}
+
+async function startIn(
+  plan: LaunchPlan,
+  options: LaunchOptions,
+  clock: Clock,
+  group: LaunchGroup | null,
+): Promise<Run | NotStarted> {
+  const stderr = options.stderr === 'capture' ? 'kept' : 'given'
+  const script = holdScript(stderr)
+  let tree: NamespaceTree | undefined
+  const { limits } = plan.policy
+  const supervision = {
+    wallMs: options.wallMs,
+    graceMs: options.graceMs,
+    keptBytes: limits.output ?? OUTPUT_KEPT_BYTES,
+    ...(limits['output-total'] === undefined ? {} : { outputTotalBytes: limits['output-total'] }),
+    signal: options.signal,
+    clock,
+    tree: (pid: number) => {
+      tree = new NamespaceTree(pid)
+      return tree
+    },
+  }
+  const outside = [plan.policy.workspace, ...plan.policy.writes].map(rule => rule.path)
+  const supervised = await start(spawnPlan(plan, options, script, group), supervision, () => sharedFifos(outside))
+  if ('kind' in supervised) return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
+  if (tree === undefined) throw new Error('a supervised process without a tree')
+  const release = new Release({ supervised, tree, group, script, filtered: plan.seccomp.length > 0 })
+  const killNow = () => supervised.kill({ kind: 'cancelled', by: cancelledBy(options.signal) })
+  if (options.kill?.aborted) killNow()
+  options.kill?.addEventListener('abort', killNow)
+  void supervised.ended.then(() => options.kill?.removeEventListener('abort', killNow))
+  return { supervised, release, stderr }
+}
+
+/** What keeps bwrap itself from starting is the sandbox's failure, not the command's; arguments are the command's own. */
+function launcherFailed(plan: LaunchPlan, failed: NotStarted): NotStarted {
+  if (failed.code.startsWith('argument')) return failed
+  return notStarted('sandbox-failed', `${plan.file} could not be started: ${failed.message}`, failed)
+}
+
+function spawnPlan(plan: LaunchPlan, options: LaunchOptions, script: Uint8Array, group: LaunchGroup | null): SpawnPlan {
+  const options_ = plan.args.slice(0, plan.optionWords)
+  const long = options_.reduce((sum, word) => sum + word.length + 1, 0) > ARGS_INLINE_BYTES_MAX
+  const extra = new Map<number, Extra>([
+    [CHILD_FDS.seccomp, { bytes: plan.seccomp }],
+    [CHILD_FDS.status, 'pipe'],
+    // With a group, bwrap is kept waiting for its first program until its init is in the group: what the init starts later is then in it too.
+    [CHILD_FDS.first, group === null ? { bytes: script } : 'pipe'],
+    [CHILD_FDS.hold, 'pipe'],
+    ...plan.files.map(({ fd, bytes }): [number, Extra] => [fd, { bytes }]),
+  ])
+  if (long) extra.set(CHILD_FDS.args, { bytes: Buffer.from(options_.map(word => `${word}\0`).join('')) })
+  if (options.stderr !== 'capture') extra.set(CHILD_FDS.stderr, options.stderr)
+  return {
+    file: plan.file,
+    args: long ? ['--args', String(CHILD_FDS.args), ...plan.args.slice(plan.optionWords)] : plan.args,
+    env: plan.env,
+    cwd: '/',
+    identity: plan.identity,
+    // The plan's file is a landed launcher that the host facts have vouched for.
+    format: 'judged',
+    stdin: options.stdin,
+    stdout: options.stdout,
+    stderr: options.stderr === 'capture' ? 'capture' : 'pipe',
+    extra,
+  }
+}
+
+function tooManyWords({ args }: LaunchPlan): NotStarted {
+  return notStarted(
+    'argument-list-too-long',
+    `the sandbox would be given ${args.length} words and takes ${BWRAP_WORDS_MAX}: use fewer arguments or fewer rules`,
+  )
+}
+
+function report(
+  plan: LaunchPlan,
+  run: Run,
+  ended: Ended,
+  counts: GroupCounts,
+): Partial<Outcome> & { readonly ending: Ending } {
+  const { release, stderr } = run
+  return {
+    ending: endingOf({ plan, ended, counts, release }),
+    started_at: ended.startedAt,
+    duration_ms: ended.durationMs,
+    stdout: ended.stdout,
+    // With a given stderr only the launcher's own words are here; they are part of the ending where they matter.
+    stderr: stderr === 'kept' ? ended.stderr : NOTHING_CAPTURED,
+    survivors_killed: ended.survivorsKilled,
+    output_held: ended.outputHeld,
+    peak_memory_bytes: counts.peakMemoryBytes,
+    cpu_ms: counts.cpuMs,
+    ...(ended.treeGone ? {} : { tree_left: true as const }),
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Lets the command go, in this order: bwrap tells its init; the init enters the control group; the first program is
+ * fed; it says that it stands; the init is seen to be past asking for its parent-death signal; it hears the word.
+ *
+ * At every step our own end (kill -9 included) closes the descriptor that the first program waits on, and it ends. After
+ * the last step init dies with bwrap and bwrap with us (prctl(2), PR_SET_PDEATHSIG). bwrap asks for the signal for its
+ * init late, after all mounts, so its own answer on the status descriptor is not enough.
+ */
+import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { isJsonObject, type JsonObject } from '../json.js'
+import type { NamespaceTree } from '../supervise/namespace-kill.js'
+import type { Supervised } from '../supervise/supervised.js'
+import type { LaunchGroup } from './cgroup.js'
+import { RELEASE } from './hold.js'
+import { CHILD_FDS } from './types.js'
+
+export interface Held {
+  readonly supervised: Supervised
+  readonly tree: NamespaceTree
+  readonly group: LaunchGroup | null
+  readonly script: Uint8Array
+  /** The plan has a system-call filter, which init takes on after the parent-death signal. */
+  readonly filtered: boolean
+}
+
+/** Far above what bwrap writes; a program that gets at the descriptor fills no memory of ours. */
+const STATUS_BYTES_MAX = 64 * 1024
+/** How often init is looked at between two rounds of the event loop before it counts as stuck. */
+const LOOKS_MAX = 5_000
+
+export class Release {
+  /** The command was let go. */
+  released = false
+  /** Status of the command as bwrap tells it, null while and where it does not. */
+  exitCode: number | null = null
+  /** Why the command was never let go although the sandbox stood; null: nothing of ours failed. */
+  problem: string | null = null
+  #init: number | null = null
+  #over = false
+  #status = ''
+
+  constructor(private readonly held: Held) {
+    this.#pipe(CHILD_FDS.status).on('data', (bytes: Buffer) => this.#told(bytes))
+    this.#pipe(CHILD_FDS.hold).once('data', () => this.#stands(0))
+    void held.supervised.ended.then(() => {
+      this.#over = true
+    })
+  }
+
+  #pipe(number: number): Socket {
+    const pipe = this.held.supervised.pipes.get(number)
+    if (pipe === undefined) throw new Error(`descriptor ${number} of a launch is no pipe`)
+    return pipe
+  }
+
+  /** bwrap writes one JSON object a line (bwrap(1), `--json-status-fd`). */
+  #told(bytes: Buffer): void {
+    if (this.#status.length + bytes.length > STATUS_BYTES_MAX) return
+    const lines = (this.#status + bytes.toString('latin1')).split('\n')
+    this.#status = lines.pop() ?? ''
+    for (const line of lines) {
+      const said = parsed(line)
+      if (typeof said?.['exit-code'] === 'number') this.exitCode = said['exit-code']
+      if (typeof said?.['child-pid'] === 'number') this.#began(said['child-pid'], said['pid-namespace'])
+    }
+  }
+
+  #began(init: number, namespace: unknown): void {
+    if (!this.held.tree.tell(init, typeof namespace === 'number' ? String(namespace) : null)) return
+    this.#init = init
+    const { group, script } = this.held
+    if (group === null) return
+    try {
+      group.enter(init)
+      this.#pipe(CHILD_FDS.first).end(script)
+    } catch (error) {
+      this.#giveUp(`the sandbox could not be put into its control group: ${String(error)}`)
+    }
+  }
+
+  #stands(looks: number): void {
+    if (this.#over || this.problem !== null) return
+    if (this.#init !== null && isArmed(this.#init, this.held.filtered)) {
+      this.released = true
+      this.#pipe(CHILD_FDS.hold).write(RELEASE)
+    } else if (looks < LOOKS_MAX) setImmediate(() => this.#stands(looks + 1))
+    else this.#giveUp('the init of the sandbox could not be seen to have tied its life to ours')
+  }
+
+  #giveUp(problem: string): void {
+    this.problem = problem
+    this.held.supervised.kill({ kind: 'cancelled', by: 'caller' })
+  }
+}
+
+function parsed(line: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isJsonObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * True once bwrap's init has asked for its parent-death signal. It does so right before it takes on the filter, so a
+ * filter more than ours proves it (proc_pid_status(5), `Seccomp_filters`, Linux 5.9). Where the kernel does not count
+ * filters, init asleep proves it: after it has started the first program, the next thing it waits for is its children.
+ */
+function isArmed(init: number, filtered: boolean): boolean {
+  const status = statusOf(String(init))
+  const filters = field(status, 'Seccomp_filters')
+  if (filtered && filters !== null) return filters > ownFilters()
+  return /^State:\s+S/m.test(status)
+}
+
+let filtersOfOurs: number | undefined
+
+function ownFilters(): number {
+  filtersOfOurs ??= field(statusOf('self'), 'Seccomp_filters') ?? 0
+  return filtersOfOurs
+}
+
+function statusOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+function field(status: string, name: string): number | null {
+  const value = new RegExp(`^${name}:\\s+(\\d+)$`, 'm').exec(status)?.[1]
+  return value === undefined ? null : Number(value)
+}

@@ -1,0 +1,45 @@
+/**
+ * Descriptors that came to us open across exec. What we start would inherit them, and Node cannot mark them, so the
+ * program closes them at its start and the library refuses to launch while one is open (decisions 5).
+ */
+import { closeSync, readdirSync, readFileSync } from 'node:fs'
+import { Refusal } from '../errors.js'
+
+/** close-on-exec as /proc/self/fdinfo spells it: O_CLOEXEC among the octal `flags` (proc_pid_fdinfo(5)). */
+const CLOSE_ON_EXEC = 0o2000000
+
+/** Descriptors above 2 without close-on-exec. Empty where there is no /proc (macOS): Node itself sets the flag on all it opens. */
+export function inheritable(): number[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc/self/fdinfo')
+    .map(Number)
+    .filter(fd => fd > 2 && !closesOnExec(fd))
+}
+
+/** The descriptor that lists the folder is gone by now: what cannot be read any more cannot be inherited. */
+function closesOnExec(fd: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1]
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0
+  } catch {
+    return true
+  }
+}
+
+/** Closes every inheritable descriptor above 2 but those in `keep`; for the start of a program. Returns what it closed. */
+export function closeInherited(keep: ReadonlySet<number> = new Set()): number[] {
+  const closed = inheritable().filter(fd => !keep.has(fd))
+  for (const fd of closed) closeSync(fd)
+  return closed
+}
+
+/** The refusal to launch while a command would inherit a descriptor; null when none would be. */
+export function inheritableRefusal(): Refusal<'inheritable-descriptors'> | null {
+  const descriptors = inheritable()
+  if (descriptors.length === 0) return null
+  return new Refusal(
+    'inheritable-descriptors',
+    { descriptors },
+    `descriptors ${descriptors.join(', ')} are open without close-on-exec and a launched command would inherit them: close them, or start this process without them`,
+  )
+}

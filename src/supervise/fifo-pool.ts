@@ -1,0 +1,114 @@
+/**
+ * FIFOs for the output of children. Node's own pipes are sockets, which cannot be opened again through /dev/stderr and
+ * cost twice as much to read (decisions 17); Node can make no FIFO itself, so mkfifo(1) makes them, many in one call.
+ *
+ * A FIFO is used again only after its reader saw end-of-file *and* the launch's tree was proved gone: until then a
+ * descendant could hold an end of it and meet the next launch's output.
+ */
+import { constants, openSync, rmSync } from 'node:fs'
+import { Refusal } from '../errors.js'
+import { isWithin } from '../paths/resolve.js'
+import { PrivateFolder } from './private-folder.js'
+import { findProgram } from './program.js'
+import { runToEnd } from './spawn.js'
+
+/** Made in one call: enough for several launches at a time, few enough that the call stays cheap. */
+const BATCH = 16
+
+/** Writable for a child of another uid that opens /dev/stderr; the folder around it lets nobody else in. */
+export const FIFO_MODE = '0666'
+
+export interface OpenFifo {
+  readonly path: string
+  /** For us. Non-blocking. */
+  readonly reader: number
+  /** For the child; to be closed by us once it has its copy. */
+  readonly writer: number
+}
+
+/** Makes FIFOs of {@link FIFO_MODE} at `paths`. */
+export type MakeFifos = (paths: readonly string[]) => Promise<void>
+
+export class FifoPool {
+  readonly #free: string[] = []
+  #making: Promise<void> | undefined
+
+  constructor(
+    private readonly folder: PrivateFolder,
+    private readonly make: MakeFifos,
+  ) {}
+
+  async take(): Promise<OpenFifo> {
+    let path = this.#free.pop()
+    while (path === undefined) {
+      await this.#refill()
+      path = this.#free.pop()
+    }
+    // The reader first: opening for writing waits for one, and non-blocking reading does not wait for a writer (fifo(7)).
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    return { path, reader, writer: openSync(path, constants.O_WRONLY) }
+  }
+
+  /** `drained`: end-of-file was seen and the tree is gone. Anything else and the FIFO is removed. */
+  giveBack(path: string, how: 'drained' | 'held'): void {
+    if (how === 'drained') this.#free.push(path)
+    else rmSync(path, { force: true })
+  }
+
+  /** Callers that find the pool empty at the same time wait for one call. */
+  #refill(): Promise<void> {
+    this.#making ??= this.#makeBatch().finally(() => {
+      this.#making = undefined
+    })
+    return this.#making
+  }
+
+  async #makeBatch(): Promise<void> {
+    const paths = Array.from({ length: BATCH }, () => this.folder.fresh('fifo'))
+    await this.make(paths)
+    this.#free.push(...paths)
+  }
+}
+
+let shared: Promise<{ readonly folder: PrivateFolder; readonly pool: FifoPool }> | undefined
+
+/**
+ * The pool of this process, made at the first call. Throws `control-file-inside` where its folder would lie in one of
+ * `outside` (landed), and `file-unreadable` where no mkfifo(1) can be found.
+ */
+export async function sharedFifos(outside: readonly string[]): Promise<FifoPool> {
+  shared ??= makeShared(outside)
+  let made: Awaited<typeof shared>
+  try {
+    made = await shared
+  } catch (error) {
+    shared = undefined
+    throw error
+  }
+  const inside = outside.find(folder => isWithin(made.folder.path, folder))
+  if (inside === undefined) return made.pool
+  throw new Refusal(
+    'control-file-inside',
+    { folder: inside, file: made.folder.path, what: 'the private folder of the run' },
+    `our private folder ${made.folder.path} lies inside ${inside}: set TMPDIR to a folder outside of it`,
+  )
+}
+
+async function makeShared(outside: readonly string[]): Promise<{ folder: PrivateFolder; pool: FifoPool }> {
+  const mkfifo = findProgram('mkfifo', MKFIFO_FOLDERS)
+  if (typeof mkfifo !== 'string') {
+    throw new Refusal(
+      'file-unreadable',
+      { path: 'mkfifo' },
+      `${mkfifo.message}: install coreutils, which output is captured with`,
+    )
+  }
+  const folder = await PrivateFolder.make({ outside })
+  const pool = new FifoPool(folder, async paths => {
+    await runToEnd(mkfifo, ['-m', FIFO_MODE, ...paths])
+  })
+  return { folder, pool }
+}
+
+/** Never the caller's PATH: this program runs outside of any boundary. The last is NixOS's. */
+const MKFIFO_FOLDERS = ['/usr/bin', '/bin', '/run/current-system/sw/bin']

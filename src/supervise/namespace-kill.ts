@@ -1,0 +1,99 @@
+/**
+ * Ends a pid namespace (pid_namespaces(7)): TERM to everything in it but its init, which ignores TERM; then KILL of its
+ * init, on which the kernel kills the rest and lets the init go only when nothing is left. So "init is gone" proves
+ * "everything is gone", in whatever session or group it was.
+ */
+import { readlinkSync } from 'node:fs'
+import { GroupTree, groupHost } from './group-kill.js'
+import { isAlive, processIds, processState, signalled } from './processes.js'
+import type { Leader, Tree } from './tree.js'
+
+export interface NamespaceHost {
+  signalled(target: number, signal: NodeJS.Signals | 0): boolean
+  /** The init's parent, whether it is alive, and its start time; null when there is no such process. */
+  init(pid: number): { readonly parent: number; readonly alive: boolean; readonly startTime: string } | null
+  /** Number of the pid namespace that a process is in, decimal; null when that cannot be seen. */
+  namespace(pid: number): string | null
+  /** Other members of the pid namespace that `init` is in. */
+  members(init: number): readonly number[]
+}
+
+export const namespaceHost: NamespaceHost = {
+  signalled,
+  init(pid) {
+    const state = processState(pid)
+    return state && { parent: state.parent, alive: isAlive(state), startTime: state.startTime }
+  },
+  namespace: namespaceOf,
+  members(init) {
+    const namespace = namespaceOf(init)
+    return namespace === null ? [] : processIds().filter(pid => pid !== init && namespaceOf(pid) === namespace)
+  },
+}
+
+/** Null for a process that has ended and for one that is not ours to look at, which cannot be in a namespace of ours. */
+function namespaceOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`).replace(/\D/g, '')
+  } catch {
+    return null
+  }
+}
+
+/** The tree below a launcher (bwrap) that makes a pid namespace. Until it has told its init, the tree is its group. */
+export class NamespaceTree implements Tree {
+  readonly #group: GroupTree
+  #init: { readonly pid: number; readonly startTime: string } | undefined
+  #gone = false
+
+  /** @param launcher pid of the launcher, which leads a process group of its own. */
+  constructor(
+    private readonly launcher: number,
+    private readonly host: NamespaceHost = namespaceHost,
+  ) {
+    this.#group = new GroupTree(launcher, {
+      ...groupHost,
+      signalled: (target, signal) => host.signalled(target, signal),
+    })
+  }
+
+  /**
+   * Names the init, as the launcher told it. A process that is neither the launcher's child nor in the namespace the
+   * launcher told is another one with the same number. False when there is no such init any more.
+   */
+  tell(pid: number, namespace: string | null): boolean {
+    const init = this.host.init(pid)
+    if (init === null || !init.alive) return false
+    const same = init.parent === this.launcher || (namespace !== null && this.host.namespace(pid) === namespace)
+    if (same) this.#init = { pid, startTime: init.startTime }
+    return same
+  }
+
+  term(leader: Leader): void {
+    const init = this.#live()
+    if (init !== null) for (const pid of this.host.members(init)) this.host.signalled(pid, 'SIGTERM')
+    else if (this.#init === undefined) this.#group.term(leader)
+  }
+
+  /** The init goes first: then the launcher's own exit says that the namespace is empty. */
+  kill(leader: Leader): null {
+    const init = this.#live()
+    if (init !== null) this.host.signalled(init, 'SIGKILL')
+    else this.#group.kill(leader)
+    return null
+  }
+
+  empty(leader: Leader): boolean {
+    if (this.#gone) return true
+    if (leader === 'running') return false
+    this.#gone = this.#live() === null && this.#group.empty(leader)
+    return this.#gone
+  }
+
+  /** The init, if it is the process that was told and lives. Its start time tells it from a later owner of its number. */
+  #live(): number | null {
+    if (this.#init === undefined) return null
+    const now = this.host.init(this.#init.pid)
+    return now?.alive && now.startTime === this.#init.startTime ? this.#init.pid : null
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * A folder of our own, mode 0700, for FIFOs. It is removed when the process exits; one whose owner was killed is removed
+ * at the next start, told by the pid and start time in its name.
+ */
+import { lstatSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Refusal } from '../errors.js'
+import { isWithin, land } from '../paths/resolve.js'
+import { processState } from './processes.js'
+
+const PREFIX = 'b10x-harness'
+const NAME = /^b10x-harness-(\d+)-(\d+)-/
+
+export interface PrivateFolderRequest {
+  /** Folder to make it in; absent: the system's folder for temporary files. */
+  readonly parent?: string
+  /** Landed folders it must not lie in: the workspace and every write grant. */
+  readonly outside: readonly string[]
+}
+
+export class PrivateFolder {
+  #count = 0
+  #removed = false
+
+  private constructor(
+    /** Landed, absolute. */
+    readonly path: string,
+    /** Landed folder it stands in, for the folder checker. */
+    readonly parent: string,
+  ) {}
+
+  /** Throws `control-file-inside` where the folder would lie in one that others may write, and what landing refuses. */
+  static async make({ parent = tmpdir(), outside }: PrivateFolderRequest): Promise<PrivateFolder> {
+    const landing = land(parent, { cwd: '/' })
+    if (landing instanceof Refusal) throw landing
+    const inside = outside.find(folder => isWithin(landing.landed, folder))
+    if (inside !== undefined) throw mayBeWritten(landing.landed, inside)
+    removeLeftOvers(landing.landed)
+    // Loaded here because a launch that captures nothing needs no folder and should not pay for it.
+    const { dir } = await import('tmp-promise')
+    const { path } = await dir({ mode: 0o700, tmpdir: landing.landed, prefix: `${PREFIX}-${ownName()}`, keep: true })
+    const folder = new PrivateFolder(path, landing.landed)
+    process.once('exit', () => folder.remove())
+    return folder
+  }
+
+  /** A name in the folder that was not given before. */
+  fresh(kind: string): string {
+    return join(this.path, `${kind}-${this.#count++}`)
+  }
+
+  /** Removes the folder and all in it. Doing it twice is fine. */
+  remove(): void {
+    if (this.#removed) return
+    this.#removed = true
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+function mayBeWritten(file: string, folder: string): Refusal {
+  return new Refusal(
+    'control-file-inside',
+    { folder, file, what: 'the private folder of the run' },
+    `temporary files would stand in ${file}, inside ${folder}, where confined processes write: set TMPDIR to a folder outside of it`,
+  )
+}
+
+/** Pid and start time: the pid alone may be another process's by the time somebody looks. 0 where /proc does not tell. */
+function ownName(): string {
+  return `${process.pid}-${processState(process.pid)?.startTime ?? '0'}`
+}
+
+/**
+ * Removes folders of ours in `parent` whose owner is gone. Only real folders that belong to our user are touched, so a
+ * planted link or a stranger's folder is left alone.
+ */
+export function removeLeftOvers(parent: string): string[] {
+  const removed: string[] = []
+  for (const name of readdirSync(parent)) {
+    const [, pid, startTime] = NAME.exec(name) ?? []
+    if (pid === undefined || startTime === undefined || ownerLives(Number(pid), startTime)) continue
+    const path = join(parent, name)
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat === undefined || !stat.isDirectory() || stat.uid !== process.getuid?.()) continue
+    rmSync(path, { recursive: true, force: true })
+    removed.push(path)
+  }
+  return removed
+}
+
+function ownerLives(pid: number, startTime: string): boolean {
+  if (process.platform === 'linux') return processState(pid)?.startTime === startTime
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,62 @@
+/** What the kernel says of other processes (proc_pid_stat(5)): asked anew each time, never remembered. Linux. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { errnoOf } from '../errors.js'
+
+export interface ProcessState {
+  /** One letter; Z and X are dead. */
+  readonly state: string
+  readonly parent: number
+  readonly group: number
+  /** Clock ticks after boot, decimal: with the pid it names one process for as long as the machine is up. */
+  readonly startTime: string
+}
+
+/** Null when there is no such process, or its state cannot be read. */
+export function processState(pid: number): ProcessState | null {
+  let line: string
+  try {
+    line = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  } catch {
+    return null
+  }
+  // The name stands in parentheses and may itself hold spaces and parentheses.
+  const [state, parent, group, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  const startTime = rest[16]
+  if (state === undefined || startTime === undefined) return null
+  return { state, parent: Number(parent), group: Number(group), startTime }
+}
+
+export function isAlive({ state }: ProcessState): boolean {
+  return state !== 'Z' && state !== 'X'
+}
+
+/** All process ids that can be seen now. Throws where there is no /proc: unknown is not none. */
+export function processIds(): number[] {
+  return readdirSync('/proc').flatMap(name => (/^[0-9]+$/.test(name) ? [Number(name)] : []))
+}
+
+/** The kernel's last given pid (proc_loadavg(5)); null where it cannot be read. */
+export function lastPid(): number | null {
+  try {
+    const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ')[4])
+    return Number.isInteger(last) ? last : null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Sends a signal; false when there is nobody to take it. A process that has become another user's (a set-id program)
+ * takes none of ours: it is there, so the answer is true.
+ */
+export function signalled(target: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(target, signal)
+    return true
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'ESRCH') return false
+    if (errno === 'EPERM') return true
+    throw error
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * The one place that starts processes. It refuses what the kernel would refuse with a worse answer, starts the child in
+ * a session and group of its own with exactly the descriptors it is given, and tells apart why a start failed.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { ARGUMENT_BYTES_MAX } from '../bounds.js'
+import { errnoOf } from '../errors.js'
+import type { FifoPool } from './fifo-pool.js'
+import { judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
+import { ChildStdio, type StdioPlan } from './stdio.js'
+import { Supervised, type Supervision } from './supervised.js'
+
+/** One process to start. Nothing is inherited: environment, descriptors and working folder are all said. */
+export interface SpawnPlan extends StdioPlan {
+  /** Absolute path of the program. */
+  readonly file: string
+  /** Without argv[0]. */
+  readonly args: readonly string[]
+  /** argv[0]; absent: `file`. */
+  readonly argv0?: string
+  /** Complete. */
+  readonly env: Readonly<Record<string, string>>
+  /** Absolute. */
+  readonly cwd: string
+  /** Null: as we are. Supplementary groups are dropped with the uid. */
+  readonly identity: { readonly uid: number; readonly gid: number } | null
+  /** `judged`: the caller has looked at the file and its format, so it is not opened again. */
+  readonly format: 'check' | 'judged'
+}
+
+/**
+ * Starts `plan` under `supervision`. Never throws for anything that the plan or the machine is to blame for: what could
+ * not be started is a value with a code (outcome.ts). `pool` is asked only when a stream is captured.
+ */
+export async function start(
+  plan: SpawnPlan,
+  supervision: Supervision,
+  pool: () => Promise<FifoPool>,
+): Promise<Supervised | NotStarted> {
+  const refused = judgeWords(plan) ?? (plan.format === 'check' ? judgeProgram(plan.file) : null)
+  if (refused !== null) return refused
+  let stdio: ChildStdio
+  try {
+    stdio = await ChildStdio.open(plan, pool, supervision.keptBytes)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    return notStarted('spawn-failed', `the descriptors of ${plan.file} cannot be opened: ${String(error)}`, { errno })
+  }
+  const child = await spawnChild(plan, stdio)
+  stdio.spawned()
+  if ('kind' in child) {
+    stdio.finish(true)
+    return child
+  }
+  return new Supervised(child, stdio, supervision)
+}
+
+export interface SpawnedChild {
+  readonly pid: number
+  /** Sockets of the slots that are `pipe`, by number. */
+  readonly pipes: ReadonlyMap<number, Socket>
+  onExit(then: (status: number | null, signal: NodeJS.Signals | null) => void): void
+}
+
+/** A word with a NUL would be cut short by the kernel, one that is too long fails as the whole list; so both are named here. */
+function judgeWords({ file, args, argv0 = file, env, cwd }: SpawnPlan): NotStarted | null {
+  const words = [argv0, ...args].map((text, index) => ({ text, name: `argument ${index}` }))
+  const variables = Object.entries(env).map(([name, value]) => ({ text: `${name}=${value}`, name: `variable ${name}` }))
+  for (const { text, name } of [
+    ...words,
+    ...variables,
+    { text: cwd, name: 'the working folder' },
+    { text: file, name: 'the program' },
+  ]) {
+    if (text.includes('\0'))
+      return notStarted('nul-in-argument', `${name} holds a NUL byte, which no program can be given`)
+    // A character of a string is at most three bytes of UTF-8.
+    if (text.length * 3 <= ARGUMENT_BYTES_MAX) continue
+    const bytes = Buffer.byteLength(text)
+    if (bytes <= ARGUMENT_BYTES_MAX) continue
+    const message = `${name} is ${bytes} bytes long and the kernel takes ${ARGUMENT_BYTES_MAX}: pass it on stdin or in a file`
+    return notStarted('argument-too-long', message)
+  }
+  return null
+}
+
+/** Node reports some failures by throwing and others by an event; both come back as a value here. */
+async function spawnChild(plan: SpawnPlan, stdio: ChildStdio): Promise<SpawnedChild | NotStarted> {
+  let child: ChildProcess
+  try {
+    child = spawn(plan.file, [...plan.args], {
+      argv0: plan.argv0 ?? plan.file,
+      env: { ...plan.env },
+      cwd: plan.cwd,
+      stdio: stdio.slots,
+      detached: true,
+      ...plan.identity,
+    })
+  } catch (error) {
+    return explain(plan, error)
+  }
+  if (child.pid === undefined) return explain(plan, await new Promise(resolve => child.once('error', resolve)))
+  return spawned(child, child.pid)
+}
+
+function spawned(child: ChildProcess, pid: number): SpawnedChild {
+  const pipes = new Map<number, Socket>()
+  for (const [number, stream] of child.stdio.entries()) {
+    if (stream === null || stream === undefined) continue
+    // The other end is a program's to close at any time: that is how it ends, and no error of ours (case A09).
+    stream.on('error', () => undefined)
+    pipes.set(number, stream as Socket)
+  }
+  return { pid, pipes, onExit: then => void child.once('exit', then) }
+}
+
+type Explain = (plan: SpawnPlan, errno: string) => NotStarted
+
+/** What a failed start means, by errno of execve(2), chdir(2) and fork(2). */
+const EXPLAIN: Readonly<Record<string, Explain>> = {
+  ENOENT: (plan, errno) => missingCwd(plan.cwd) ?? missingFile(plan, errno),
+  ENOTDIR: (plan, errno) => missingCwd(plan.cwd) ?? missingFile(plan, errno),
+  EACCES: (plan, errno) => missingCwd(plan.cwd) ?? judgeProgram(plan.file) ?? denied(plan, errno),
+  EPERM: (plan, errno) => judgeProgram(plan.file) ?? denied(plan, errno),
+  ENOEXEC: ({ file }, errno) =>
+    notStarted('not-executable-format', `${file} is no program for this machine`, { path: file, errno }),
+  ETXTBSY: ({ file }, errno) =>
+    notStarted('text-busy', `${file} is open for writing: close it, or run a copy`, { path: file, errno }),
+  E2BIG: (plan, errno) => tooLong(plan, errno),
+}
+
+function explain(plan: SpawnPlan, error: unknown): NotStarted {
+  const errno = errnoOf(error)
+  if (errno === undefined) throw error
+  const known = EXPLAIN[errno]
+  if (known !== undefined) return known(plan, errno)
+  return notStarted('spawn-failed', `${plan.file} could not be started: ${errno}`, { path: plan.file, errno })
+}
+
+/** ENOENT names the program also when only the working folder is gone (case A11). */
+function missingCwd(cwd: string): NotStarted | null {
+  try {
+    if (statSync(cwd).isDirectory()) return null
+    return notStarted('cwd-not-a-directory', `the working folder ${cwd} is no folder`, { path: cwd })
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'ENOENT')
+      return notStarted('cwd-missing', `the working folder ${cwd} does not exist`, { path: cwd, errno })
+    if (errno === 'ENOTDIR') {
+      return notStarted('cwd-not-a-directory', `a part of the working folder ${cwd} is no folder`, { path: cwd, errno })
+    }
+    return notStarted('no-permission', `the working folder ${cwd} cannot be entered`, { path: cwd, errno })
+  }
+}
+
+/** The file is there and the kernel says it is not: then it is the loader that the file asks for. */
+function missingFile({ file }: SpawnPlan, errno: string): NotStarted {
+  const judged = judgeProgram(file)
+  if (judged !== null) return judged
+  const loader = loaderOf(file)
+  const named = loader ?? 'a program it is started through'
+  const message = `${file} needs ${named}, which is not there`
+  return notStarted('interpreter-missing', message, loader === null ? { errno } : { path: loader, errno })
+}
+
+function denied({ file, cwd }: SpawnPlan, errno: string): NotStarted {
+  return notStarted('no-permission', `${file} may not be started in ${cwd} under the chosen user`, {
+    path: file,
+    errno,
+  })
+}
+
+function tooLong({ file, args, env }: SpawnPlan, errno: string): NotStarted {
+  const bytes = [file, ...args, ...Object.entries(env).map(pair => pair.join('='))]
+    .map(word => Buffer.byteLength(word) + 1)
+    .reduce((sum, length) => sum + length, 0)
+  const message = `arguments and environment of ${file} are ${bytes} bytes together, more than the kernel takes: pass some of it on stdin or in a file`
+  return notStarted('argument-list-too-long', message, { errno })
+}
+
+/** How long a program of the system that answers at once may take. */
+const HELPER_MS = 10_000
+
+/**
+ * Runs a small program of the system to its end and answers its stdout; rejects with the system's error otherwise. Only
+ * for programs whose work is a few system calls (mkfifo); everything else is started by {@link start}.
+ */
+export function runToEnd(file: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: HELPER_MS, cwd: '/' }
+    execFile(file, args, options, (error, stdout) => (error === null ? resolve(stdout) : reject(error)))
+  })
+}

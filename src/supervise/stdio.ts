@@ -1,0 +1,180 @@
+/** The descriptors of a child: opened before the spawn, read after it, closed whatever happens. */
+import { closeSync } from 'node:fs'
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net'
+import type { Captured } from '../outcome.js'
+import { NOTHING_CAPTURED } from '../outcome.js'
+import { BoundedOutput } from './bounded-output.js'
+import type { FifoPool, OpenFifo } from './fifo-pool.js'
+import { openBytes } from './unnamed-file.js'
+
+/** Where a child's input comes from. `null` is /dev/null. Bytes are a file, so no size of them can wait for a reader (case A09). */
+export type Input = null | { readonly fd: number } | { readonly bytes: Uint8Array }
+
+/**
+ * Where a stream of a child goes. `capture`: a FIFO, which the child can open again. `pipe`: a socket of Node, for what only
+ * launchers of ours write. `fd`: a descriptor of ours, passed on.
+ */
+export type Output = null | 'capture' | 'pipe' | { readonly fd: number }
+
+/** What a child finds at a number above 2. `pipe`: a socket whose other end is in `Supervised.pipes`. */
+export type Extra = { readonly fd: number } | { readonly bytes: Uint8Array } | 'pipe'
+
+export interface StdioPlan {
+  readonly stdin: Input
+  readonly stdout: Output
+  readonly stderr: Output
+  /** By number, 3 and upwards; numbers that are left out are not open in the child. */
+  readonly extra: ReadonlyMap<number, Extra>
+}
+
+export type Slot = 'ignore' | 'pipe' | number
+
+/** One captured stream. */
+class Capture {
+  readonly output: BoundedOutput
+  #socket: Socket | undefined
+  closed = false
+
+  constructor(
+    private readonly pool: FifoPool,
+    private readonly fifo: OpenFifo,
+    keptBytes: number,
+  ) {
+    this.output = new BoundedOutput(keptBytes)
+  }
+
+  get writer(): number {
+    return this.fifo.writer
+  }
+
+  read(onBytes: (count: number) => void, onClosed: () => void): void {
+    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
+      fd: this.fifo.reader,
+      readable: true,
+      writable: false,
+      onread: readInto(this.output, onBytes),
+    }
+    const socket = new Socket(options)
+    socket.on('error', () => undefined)
+    socket.once('end', () => {
+      this.closed = true
+      onClosed()
+    })
+    this.#socket = socket.resume()
+  }
+
+  /** `treeGone`: nothing can hold an end of the FIFO any more. */
+  finish(treeGone: boolean): void {
+    if (this.#socket === undefined) closeSync(this.fifo.reader)
+    else this.#socket.destroy()
+    this.pool.giveBack(this.fifo.path, treeGone && (this.closed || this.#socket === undefined) ? 'drained' : 'held')
+  }
+}
+
+/** One buffer for all streams: Node fills it and calls back in one go, so two streams never meet in it. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
+
+function readInto(output: BoundedOutput, onBytes: (count: number) => void) {
+  return {
+    buffer: READ_BUFFER,
+    callback: (count: number) => {
+      output.push(READ_BUFFER.subarray(0, count))
+      onBytes(count)
+      return true
+    },
+  }
+}
+
+/** Descriptors opened for one child. Call {@link ChildStdio.spawned} or {@link ChildStdio.finish} in the end, on every way. */
+export class ChildStdio {
+  readonly slots: Slot[] = []
+  readonly #captures = new Map<1 | 2, Capture>()
+  readonly #plain = new Map<1 | 2, BoundedOutput>()
+  readonly #ours: number[] = []
+  #open = 0
+  #onClosed: () => void = () => undefined
+
+  private constructor(private readonly keptBytes: number) {}
+
+  /** Throws what opening throws; nothing stays open then. */
+  static async open(plan: StdioPlan, pool: () => Promise<FifoPool>, keptBytes: number): Promise<ChildStdio> {
+    const stdio = new ChildStdio(keptBytes)
+    try {
+      stdio.slots.push(stdio.#input(plan.stdin))
+      stdio.slots.push(await stdio.#outputSlot(1, plan.stdout, pool))
+      stdio.slots.push(await stdio.#outputSlot(2, plan.stderr, pool))
+      for (const [number, extra] of plan.extra) stdio.slots[number] = extra === 'pipe' ? 'pipe' : stdio.#input(extra)
+      for (let number = 3; number < stdio.slots.length; number++) stdio.slots[number] ??= 'ignore'
+      return stdio
+    } catch (error) {
+      stdio.spawned()
+      stdio.finish(true)
+      throw error
+    }
+  }
+
+  #input(input: Input): Slot {
+    if (input === null) return 'ignore'
+    if ('fd' in input) return input.fd
+    const fd = openBytes(input.bytes)
+    this.#ours.push(fd)
+    return fd
+  }
+
+  async #outputSlot(number: 1 | 2, output: Output, pool: () => Promise<FifoPool>): Promise<Slot> {
+    if (output === null) return 'ignore'
+    if (output === 'pipe') {
+      this.#plain.set(number, new BoundedOutput(this.keptBytes))
+      return 'pipe'
+    }
+    if (output !== 'capture') return output.fd
+    const fifos = await pool()
+    const fifo = await fifos.take()
+    const capture = new Capture(fifos, fifo, this.keptBytes)
+    this.#captures.set(number, capture)
+    this.#ours.push(fifo.writer)
+    return fifo.writer
+  }
+
+  /** Closes what only the child needs; right after the spawn, or an end-of-file never comes. */
+  spawned(): void {
+    for (const fd of this.#ours.splice(0)) closeSync(fd)
+  }
+
+  /** Starts reading. `sockets` are the child's own for streams that are `pipe`. */
+  read(sockets: ReadonlyMap<number, Socket>, onTotal: (bytes: number) => void, onClosed: () => void): void {
+    this.#onClosed = onClosed
+    this.#open = this.#captures.size + this.#plain.size
+    let total = 0
+    const count = (bytes: number) => {
+      total += bytes
+      onTotal(total)
+    }
+    for (const capture of this.#captures.values()) capture.read(count, () => this.#oneClosed())
+    for (const [number, output] of this.#plain) {
+      sockets.get(number)?.on('data', (bytes: Buffer) => {
+        output.push(bytes)
+        count(bytes.length)
+      })
+      sockets.get(number)?.once('close', () => this.#oneClosed())
+    }
+  }
+
+  #oneClosed(): void {
+    this.#open--
+    if (this.#open === 0) this.#onClosed()
+  }
+
+  get closed(): boolean {
+    return this.#open === 0
+  }
+
+  captured(number: 1 | 2): Captured {
+    return (this.#captures.get(number)?.output ?? this.#plain.get(number))?.captured() ?? NOTHING_CAPTURED
+  }
+
+  finish(treeGone: boolean): void {
+    for (const capture of this.#captures.values()) capture.finish(treeGone)
+    this.#captures.clear()
+  }
+}

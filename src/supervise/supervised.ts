@@ -1,0 +1,210 @@
+/** One running process under the lifecycle table: feeds it what happens, does what it says, and settles once. */
+import { DRAIN_MS, KILL_PROOF_MS } from '../bounds.js'
+import type { CancelledBy, Captured, Ending } from '../outcome.js'
+import type { Clock } from './deadline.js'
+import { Timers } from './deadline.js'
+import { type Action, type Happening, type State, step } from './lifecycle.js'
+import type { SpawnedChild } from './spawn.js'
+import type { ChildStdio } from './stdio.js'
+import type { Leader, Tree } from './tree.js'
+
+/** Why we asked a process to end. */
+export type StopCause = Extract<Ending, { kind: 'timed-out' | 'cancelled' | 'bound' }>
+
+/** The first of these that happens is how the process ended; later ones do not change it. */
+export type Cause = StopCause | { readonly kind: 'by-itself' }
+
+export interface Supervision {
+  /** From the spawn on. Range: 1 to 86 400 000; checked by the caller (`limitMs`). */
+  readonly wallMs: number
+  /** TERM to KILL. 0: KILL at once. */
+  readonly graceMs: number
+  /** Kept per captured stream, half head and half tail. */
+  readonly keptBytes: number
+  /** Both streams together; more ends the process. Absent: no bound. */
+  readonly outputTotalBytes?: number
+  /** Aborted with a {@link CancelledBy} as reason; any other reason counts as `caller`. Absent: cannot be cancelled. */
+  readonly signal?: AbortSignal
+  readonly clock: Clock
+  /** The tree that ends with the process whose pid is given. */
+  readonly tree: (pid: number) => Tree
+}
+
+export interface Ended {
+  readonly cause: Cause
+  /** The leader's own status; null where it was not seen to end within the bound. */
+  readonly exit: { readonly status: number | null; readonly signal: NodeJS.Signals | null } | null
+  readonly startedAt: string
+  readonly durationMs: number
+  readonly stdout: Captured
+  readonly stderr: Captured
+  readonly survivorsKilled: number | null
+  /** False: something of the tree was still alive when the bound on its end was over. */
+  readonly treeGone: boolean
+  readonly outputHeld: boolean
+}
+
+/** Pauses between looks at a tree that is ending: dense at first, because most trees are gone at once. */
+const LOOKS_MS = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4, 8, 16, 32] as const
+const LOOK_MS_MAX = 50
+
+type TimerName = 'deadline' | 'grace' | 'drain' | 'look' | 'proof' | 'last-output'
+
+const CANCELLERS: ReadonlySet<unknown> = new Set<CancelledBy>(['esc', 'signal', 'deadline', 'caller'])
+
+/** Who cancelled, by the reason of an aborted signal. */
+export function cancelledBy({ reason }: AbortSignal): CancelledBy {
+  return CANCELLERS.has(reason) ? (reason as CancelledBy) : 'caller'
+}
+
+export class Supervised {
+  readonly pid: number
+  readonly tree: Tree
+  /** Our ends of the child's `pipe` descriptors, by number. */
+  readonly pipes: SpawnedChild['pipes']
+  /** Settles once, never rejects. */
+  readonly ended: Promise<Ended>
+
+  #state: State = 'starting'
+  #cause: Cause | undefined
+  #exit: Ended['exit'] = null
+  #survivors: number | null | undefined
+  #outputHeld = false
+  #treeGone = false
+  #looks = 0
+  readonly #timers: Timers<TimerName>
+  readonly #startedAt: number
+  readonly #startedAtWall: string
+  #resolve: (ended: Ended) => void = () => undefined
+  readonly #onAbort = () =>
+    this.stop({ kind: 'cancelled', by: this.supervision.signal ? cancelledBy(this.supervision.signal) : 'caller' })
+
+  constructor(
+    child: SpawnedChild,
+    private readonly stdio: ChildStdio,
+    private readonly supervision: Supervision,
+  ) {
+    const { clock, signal, tree } = supervision
+    this.#startedAt = clock.now()
+    this.#startedAtWall = new Date(clock.wall()).toISOString()
+    this.#timers = new Timers(clock)
+    this.pid = child.pid
+    this.pipes = child.pipes
+    this.tree = tree(child.pid)
+    this.ended = new Promise(resolve => {
+      this.#resolve = resolve
+    })
+    child.onExit((status, signal) => this.#exited({ status, signal }))
+    stdio.read(
+      child.pipes,
+      total => this.#written(total),
+      () => this.#happen('output-closed'),
+    )
+    this.#happen('spawned')
+    if (signal?.aborted) this.#onAbort()
+    else signal?.addEventListener('abort', this.#onAbort)
+  }
+
+  /** Asks for an ordered end. Only the first cause counts. */
+  stop(cause: StopCause): void {
+    this.#cause ??= cause
+    this.#happen(this.supervision.graceMs === 0 ? 'kill-asked' : 'stop-asked')
+  }
+
+  /** Ends it now, without grace. */
+  kill(cause: StopCause): void {
+    this.#cause ??= cause
+    this.#happen('kill-asked')
+  }
+
+  get #leader(): Leader {
+    return this.#exit === null ? 'running' : 'reaped'
+  }
+
+  #exited(exit: NonNullable<Ended['exit']>): void {
+    this.#exit = exit
+    this.#cause ??= { kind: 'by-itself' }
+    this.#happen('leader-exited')
+    if (this.#state === 'draining' && this.stdio.closed) this.#happen('output-closed')
+    else if (this.#state === 'stopping' || this.#state === 'killing') this.#look()
+  }
+
+  #written(total: number): void {
+    const limit = this.supervision.outputTotalBytes
+    if (limit !== undefined && total > limit) this.stop({ kind: 'bound', name: 'output-total', limit, seen: total })
+  }
+
+  #happen(happening: Happening): void {
+    if (happening === 'drain-over') this.#outputHeld = !this.stdio.closed
+    const { next, actions } = step(this.#state, happening)
+    this.#state = next
+    for (const action of actions) this.#actions[action]()
+  }
+
+  readonly #actions: Readonly<Record<Action, () => void>> = {
+    'arm-deadline': () => {
+      const limit_ms = this.supervision.wallMs
+      this.#timers.arm('deadline', limit_ms, () => this.stop({ kind: 'timed-out', limit_ms }))
+    },
+    'disarm-deadline': () => this.#timers.disarm('deadline'),
+    'term-tree': () => this.tree.term(this.#leader),
+    'arm-grace': () => this.#timers.arm('grace', this.supervision.graceMs, () => this.#happen('grace-over')),
+    'kill-tree': () => {
+      this.#timers.disarm('grace')
+      this.#timers.disarm('drain')
+      const survivors = this.tree.kill(this.#leader)
+      this.#survivors ??= survivors
+    },
+    'arm-drain': () => this.#timers.arm('drain', DRAIN_MS, () => this.#happen('drain-over')),
+    'watch-tree': () => {
+      this.#looks = 0
+      this.#look()
+    },
+    'arm-proof': () => this.#timers.arm('proof', KILL_PROOF_MS, () => this.#happen('proof-over')),
+    settle: () => void this.#settle(),
+  }
+
+  /** Looks whether the tree is empty, and in `killing` kills again: a fork may have been under way. */
+  #look(): void {
+    if (this.#state !== 'stopping' && this.#state !== 'killing') return
+    if (this.#exit !== null && this.tree.empty(this.#leader)) {
+      this.#treeGone = true
+      this.#happen('tree-empty')
+      return
+    }
+    if (this.#state === 'killing' && this.#looks > 0) this.tree.kill(this.#leader)
+    const pause = LOOKS_MS[this.#looks++] ?? LOOK_MS_MAX
+    this.#timers.arm('look', pause, () => this.#look())
+  }
+
+  async #settle(): Promise<void> {
+    this.supervision.signal?.removeEventListener('abort', this.#onAbort)
+    for (const name of ['deadline', 'grace', 'drain', 'look', 'proof'] as const) this.#timers.disarm(name)
+    if (!this.stdio.closed) await this.#lastOutput()
+    const durationMs = this.supervision.clock.now() - this.#startedAt
+    this.#timers.clear()
+    for (const pipe of this.pipes.values()) pipe.destroy()
+    const [stdout, stderr] = [this.stdio.captured(1), this.stdio.captured(2)]
+    this.stdio.finish(this.#treeGone)
+    this.#resolve({
+      cause: this.#cause ?? { kind: 'by-itself' },
+      exit: this.#exit,
+      startedAt: this.#startedAtWall,
+      durationMs,
+      stdout,
+      stderr,
+      survivorsKilled: this.#survivors === undefined ? 0 : this.#survivors,
+      treeGone: this.#treeGone,
+      outputHeld: this.#outputHeld,
+    })
+  }
+
+  /** The tree is gone, so what is in the pipes is all there will be; whoever still holds one is not waited for. */
+  async #lastOutput(): Promise<void> {
+    const started = this.supervision.clock.now()
+    while (!this.stdio.closed && this.supervision.clock.now() - started < DRAIN_MS) {
+      await new Promise<void>(resolve => this.#timers.arm('last-output', 1, resolve))
+    }
+    this.#outputHeld ||= !this.stdio.closed
+  }
+}
