@@ -1,44 +1,15 @@
 /**
  * The checker: may this folder be granted for writing, entered, or this file be written? It answers from where the path
- * lands, by identity, and asks the kernel (access(2), statfs(2)) instead of reading mode bits, because uid 0 passes
- * every mode bit and still cannot write a read-only mount or an immutable file (case D17).
- *
- * Nothing is created to find out, so nothing can be left behind: access(2) itself answers EROFS for a read-only mount
- * and EPERM for the immutable flag, for uid 0 too. It runs before every launch and every file tool call; nothing is kept
- * from one call to the next.
+ * lands, by identity (`folder-checks.ts` holds the questions). It runs before every launch and every file tool call, and
+ * nothing is kept from one call to the next.
  */
-import { accessSync, constants, lstatSync } from 'node:fs'
-import { errnoOf, Refusal } from '../errors.js'
-import { type ControlIndex, controlFileAt, controlFileWithin } from './control-files.js'
-import { mountOf, readMounts, specialFilesystem } from './mounts.js'
-import { protectedComponent } from './protected-names.js'
-import { componentsBelow, isWithin, type LandedPlace, type Landing, land, missing } from './resolve.js'
-import { type Identity, identityOf, sameIdentity, shown } from './walk.js'
+import { lstatSync } from 'node:fs'
+import { Refusal } from '../errors.js'
+import { accessRefusal, CHECKS, changed, type FolderRules, findRoot, type Judged } from './folder-checks.js'
+import { type LandedPlace, type Landing, land } from './resolve.js'
+import { type Identity, identityOf, sameIdentity } from './walk.js'
 
-/** A rule that denies: it holds by path while nothing is there, and by identity once something is. */
-export interface DeniedPlace {
-  /** Landed. */
-  readonly path: string
-  readonly identity?: Identity
-}
-
-/** What the checker judges by. All paths are landed; an empty list of roots allows nothing. */
-export interface FolderRules {
-  /** What relative paths are relative to; absolute. */
-  readonly cwd: string
-  /** `write`: a confined process, or we for it, will write there. `enter`: it becomes a working folder. */
-  readonly mode: 'write' | 'enter'
-  readonly roots: readonly LandedPlace[]
-  /** Folders in which a confined process can write, and so move links. Empty: none. */
-  readonly writes: readonly LandedPlace[]
-  readonly protects: readonly DeniedPlace[]
-  /** Folded names from `protectedNames()`. */
-  readonly protectedNames: ReadonlySet<string>
-  readonly hidden: readonly DeniedPlace[]
-  readonly controlFiles: ControlIndex
-  /** The home folder; null where there is none. */
-  readonly home: LandedPlace | null
-}
+export { type DeniedPlace, type FolderRules, isDenied, specialRefusal } from './folder-checks.js'
 
 /** A path that passed. `identity` is the folder's or file's own, or that of the deepest existing folder above a new file. */
 export interface WritableVerdict {
@@ -51,36 +22,6 @@ export interface WritableVerdict {
   readonly components: readonly string[]
   /** Device of the mount, decimal. */
   readonly device: string
-}
-
-interface Judged {
-  readonly landing: Landing
-  readonly rules: FolderRules
-  readonly place: LandedPlace
-  /** The root found by `insideARoot`; the filesystem root before that. */
-  readonly root: LandedPlace
-  readonly components: readonly string[]
-}
-
-type Check = (judged: Judged) => Refusal | null
-
-/** Order: what the path is, where it is, what is denied there, and last what the kernel permits. */
-const CHECKS: Readonly<Record<'write' | 'enter' | 'file', readonly Check[]>> = {
-  write: [
-    exists,
-    isFolder,
-    notFilesystemRoot,
-    notHome,
-    notSpecial,
-    insideARoot,
-    notHidden,
-    notProtected,
-    noControlFileInside,
-    noWritableLink,
-    mayWrite,
-  ],
-  enter: [exists, isFolder, notSpecial, insideARoot, notHidden, noWritableLink, mayEnter],
-  file: [notSpecial, insideARoot, notHidden, notProtected, noControlFileAt, notThroughLastLink, isPlainOrNew, mayWrite],
 }
 
 /** Judges a folder for `rules.mode`; it must exist. Refuses with any folder code of `errors.ts`. */
@@ -121,195 +62,6 @@ function verdict({ landing, root, components }: Judged, kind: WritableVerdict['k
   return { kind, landed, identity, exists, root, components, device: identity.dev }
 }
 
-/** The root nearest to the landing, by identity of its ancestors. */
-function findRoot(landing: Landing, roots: readonly LandedPlace[]): Pick<Judged, 'root' | 'components'> | null {
-  let best: Pick<Judged, 'root' | 'components'> | null = null
-  for (const root of roots) {
-    const components = componentsBelow(landing, root)
-    if (components !== null && (best === null || components.length < best.components.length))
-      best = { root, components }
-  }
-  return best
-}
-
-function exists({ landing }: Judged): Refusal | null {
-  return landing.exists ? null : missing(landing)
-}
-
-function isFolder({ landing }: Judged): Refusal | null {
-  if (landing.type === 'folder') return null
-  const text = `${shown(landing.asWritten)} is a ${landing.type}, not a folder: name the folder that holds it`
-  return new Refusal('not-a-directory', { path: landing.landed }, text)
-}
-
-function isPlainOrNew({ landing }: Judged): Refusal | null {
-  const { asWritten, landed: path, folderMeant, type } = landing
-  if (folderMeant || (landing.exists && type === 'folder')) {
-    return new Refusal('not-a-file', { path, is: 'folder' }, `${shown(asWritten)} names a folder: name a file in it`)
-  }
-  if (!landing.exists || type === 'file') return null
-  return new Refusal('not-a-file', { path, is: type }, `${shown(asWritten)} is a ${type}: only plain files are written`)
-}
-
-function notFilesystemRoot({ landing, place }: Judged): Refusal | null {
-  if (!sameIdentity(place.identity, landing.steps[0].identity)) return null
-  const text = `${shown(landing.asWritten)} is the filesystem root, which is never granted: grant a folder below it`
-  return new Refusal('filesystem-root', { path: place.path }, text)
-}
-
-function notHome({ landing, place, rules: { home } }: Judged): Refusal | null {
-  if (home === null || !(sameIdentity(place.identity, home.identity) || isWithin(home.path, place.path))) return null
-  const text = `${shown(landing.asWritten)} is or holds the home folder ${shown(home.path)}, which is never granted: grant a folder in it`
-  return new Refusal('home-folder', { path: place.path }, text)
-}
-
-function insideARoot({ landing, place, rules }: Judged): Refusal | null {
-  if (findRoot(landing, rules.roots) !== null) return null
-  const roots = rules.roots.map(({ path }) => path)
-  if (roots.some(root => isWithin(place.path, root)))
-    return changed(landing, 'its root is another folder than when it was granted')
-  const inside = roots.length === 0 ? 'no folder is granted' : `use a path inside ${roots.map(shown).join(' or ')}`
-  const text = `${shown(landing.asWritten)} lands at ${shown(place.path)}, outside of what is granted: ${inside}`
-  return new Refusal('outside-roots', { path: landing.asWritten, landed: place.path, roots }, text)
-}
-
-/** True when the landing is the denied place or lies below it, by identity or by components. */
-export function isDenied(landing: Landing, denied: DeniedPlace): boolean {
-  const { identity, path } = denied
-  return (
-    isWithin(landing.landed, path) ||
-    (identity !== undefined && landing.steps.some(step => sameIdentity(step.identity, identity)))
-  )
-}
-
-function notHidden({ landing, rules }: Judged): Refusal | null {
-  const rule = rules.hidden.find(denied => isDenied(landing, denied))
-  if (rule === undefined) return null
-  const text = `${shown(landing.asWritten)} is hidden by the rule for ${shown(rule.path)}: work without it, or start the run without that --hide`
-  return new Refusal('hidden', { path: landing.landed }, text)
-}
-
-function notProtected({ landing, rules, components }: Judged): Refusal | null {
-  const { landed, asWritten: path } = landing
-  const name =
-    protectedComponent(components, rules.protectedNames) ??
-    rules.protects.find(denied => isDenied(landing, denied))?.path
-  if (name === undefined) return null
-  const text = `${shown(path)} is protected by ${shown(name)}: it stays as it is; the operator can lift a name with --unprotect`
-  return new Refusal('protected', { path, landed, name }, text)
-}
-
-function noControlFileInside({ landing, place, rules }: Judged): Refusal | null {
-  const control = controlFileWithin(rules.controlFiles, place, landing.steps)
-  return control === null ? null : controlRefusal(landing, control.path, control.what)
-}
-
-function noControlFileAt({ landing, place, rules }: Judged): Refusal | null {
-  const control = controlFileAt(rules.controlFiles, place.path, landing.steps)
-  return control === null ? null : controlRefusal(landing, control.path, control.what)
-}
-
-function controlRefusal({ asWritten, landed: folder }: Landing, file: string, what: string): Refusal {
-  const text =
-    `${shown(asWritten)} would make ${what} (${shown(file)}) writable, and that decides what runs later: ` +
-    'move that file out of the folder, or grant a narrower folder'
-  return new Refusal('control-file-inside', { folder, file, what }, text)
-}
-
-/** A link inside a write grant can be pointed elsewhere between this check and the launch. */
-function noWritableLink({ landing, rules }: Judged): Refusal | null {
-  const link = landing.links.find(({ path, above }) =>
-    rules.writes.some(
-      root => isWithin(path, root.path) || above.some(step => sameIdentity(step.identity, root.identity)),
-    ),
-  )
-  if (link === undefined) return null
-  const { asWritten: path, landed } = landing
-  const text = `${shown(path)} crosses the link ${shown(link.path)}, which a confined process can change: name ${shown(landed)} itself`
-  return new Refusal('crosses-writable-link', { path, link: link.path }, text)
-}
-
-function notThroughLastLink({ landing }: Judged): Refusal | null {
-  const link = landing.links.find(({ last }) => last)
-  if (link === undefined) return null
-  const { asWritten: path, landed } = landing
-  const text = `${shown(path)} is a link, and nothing is written through a link: write to ${shown(landed)} itself`
-  return new Refusal('crosses-writable-link', { path, link: link.path }, text)
-}
-
-function notSpecial({ landing }: Judged): Refusal | null {
-  return specialRefusal(landing)
-}
-
-/** `special-filesystem` for a landing on proc, sys, cgroup and their like, or on the device folder; null elsewhere. */
-export function specialRefusal(landing: Landing): Refusal | null {
-  const { landed, asWritten, steps, identity } = landing
-  const last = steps[steps.length - 1] ?? steps[0]
-  const top = steps[1]
-  try {
-    const inDev = top?.name === 'dev' && top.identity.dev === identity.dev
-    const type = inDev ? 'dev' : specialFilesystem(last.path)
-    if (type === null) return null
-    const text = `${shown(asWritten)} lands at ${shown(landed)}, on the special filesystem ${type}, which holds no ordinary files: copy what is needed into the workspace`
-    return new Refusal('special-filesystem', { path: landed, type }, text)
-  } catch (error) {
-    return accessRefusal(error, landing)
-  }
-}
-
-function mayWrite({ landing }: Judged): Refusal | null {
-  const last = landing.steps[landing.steps.length - 1] ?? landing.steps[0]
-  return allowed(landing, last.path, last.type === 'folder' ? constants.W_OK | constants.X_OK : constants.W_OK)
-}
-
-function mayEnter({ landing }: Judged): Refusal | null {
-  return allowed(landing, landing.landed, constants.X_OK)
-}
-
-function allowed(landing: Landing, path: string, mode: number): Refusal | null {
-  try {
-    accessSync(path, mode)
-    return null
-  } catch (error) {
-    return accessRefusal(error, landing)
-  }
-}
-
-/** What access(2) refuses, as a code. Throws what is no system error. */
-export function accessRefusal(error: unknown, landing: Landing): Refusal {
-  const errno = errnoOf(error)
-  if (errno === undefined) throw error
-  const { landed: path, asWritten } = landing
-  switch (errno) {
-    case 'EROFS': {
-      const mount = mountOf(path, readMounts())?.point ?? path
-      return new Refusal(
-        'read-only-mount',
-        { path, mount },
-        `${shown(asWritten)} lies on the read-only mount ${shown(mount)}: nothing can be written there`,
-      )
-    }
-    case 'EPERM':
-      return new Refusal(
-        'immutable',
-        { path },
-        `${shown(asWritten)} has the immutable flag: its owner can lift it with chattr -i`,
-      )
-    case 'EACCES':
-      return new Refusal(
-        'no-permission',
-        { path, errno },
-        `${shown(asWritten)}: no permission (${errno}): choose a path that this user may use`,
-      )
-    case 'ENOENT':
-    case 'ENOTDIR':
-    case 'ELOOP':
-      return changed(landing, `it went away (${errno})`)
-    default:
-      return new Refusal('file-unreadable', { path, errno }, `${shown(asWritten)} cannot be checked (${errno})`)
-  }
-}
-
 /** The last look: what stands at the landed path is still what was judged. */
 function stillTheSame(landing: Landing): Refusal | null {
   const last = landing.steps[landing.steps.length - 1] ?? landing.steps[0]
@@ -319,12 +71,4 @@ function stillTheSame(landing: Landing): Refusal | null {
   } catch (error) {
     return accessRefusal(error, landing)
   }
-}
-
-export function changed({ asWritten, landed: path }: Pick<Landing, 'asWritten' | 'landed'>, how: string): Refusal {
-  return new Refusal(
-    'changed-while-checked',
-    { path },
-    `${shown(asWritten)} changed while it was checked: ${how}; try again when nothing moves it`,
-  )
 }

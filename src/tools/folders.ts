@@ -4,6 +4,7 @@
  */
 import { Refusal } from '../errors.js'
 import type { ControlIndex } from '../paths/control-files.js'
+import { type DeniedPlace, isDenied, specialRefusal } from '../paths/folder-checks.js'
 import type { GuardedPlace } from '../paths/guarded-folder.js'
 import {
   componentsBelow,
@@ -15,7 +16,7 @@ import {
   missing,
 } from '../paths/resolve.js'
 import { type Identity, sameIdentity, shown } from '../paths/walk.js'
-import { checkWritableFile, type DeniedPlace, isDenied, specialRefusal } from '../paths/writable-folder.js'
+import { checkWritableFile } from '../paths/writable-folder.js'
 import { scopeRefusal, type WriteOperation, type WriteScope } from '../paths/write-scope.js'
 
 /** Frozen data, made once per run from the landed policy. Empty lists add or deny nothing. */

@@ -3,7 +3,9 @@
  * HARNESS_MUST_CONFINE=1 (set in CI) nothing is skipped, so a missing need shows as a failure.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 const PREDICATES = {
   linux: () => process.platform === 'linux',
@@ -13,13 +15,22 @@ const PREDICATES = {
   git: () => runs('git', ['--version']),
   perl: () => runs('perl', ['-e', '1']),
   setpriv: () => runs('setpriv', ['--version']),
+  'mount-namespace': () => process.getuid?.() === 0 && runs('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']),
+  'immutable-flag': () => process.getuid?.() === 0 && flagHolds(),
   'cgroup-v1-pids': () => process.getuid?.() === 0 && existsSync('/sys/fs/cgroup/pids/cgroup.procs'),
 } as const
 
 export type Need = keyof typeof PREDICATES
 
 /** Needs that the platform or user decides: they skip even where confinement must hold. */
-const OF_THE_PLATFORM: ReadonlySet<Need> = new Set(['linux', 'root', 'not-root', 'cgroup-v1-pids'])
+const OF_THE_PLATFORM: ReadonlySet<Need> = new Set([
+  'linux',
+  'root',
+  'not-root',
+  'mount-namespace',
+  'immutable-flag',
+  'cgroup-v1-pids',
+])
 
 function runs(file: string, args: readonly string[]): boolean {
   try {
@@ -28,6 +39,15 @@ function runs(file: string, args: readonly string[]): boolean {
   } catch {
     return false
   }
+}
+
+/** The flag needs uid 0 with CAP_LINUX_IMMUTABLE and a filesystem that has it. */
+function flagHolds(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'harness-flag-'))
+  const held = runs('chattr', ['+i', folder])
+  if (held) runs('chattr', ['-i', folder])
+  rmdirSync(folder)
+  return held
 }
 
 /** False when every need is met (run the test), else the reason for tap's `skip`. */
