@@ -125,3 +125,14 @@ export function encode(program: readonly Instruction[]): Uint8Array {
   }
   return bytes
 }
+
+/** Undoes {@link encode}: for showing a program that is only at hand as bytes. */
+export function decode(bytes: Uint8Array): Instruction[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return Array.from({ length: bytes.length / 8 }, (_, at) => ({
+    code: view.getUint16(at * 8, true),
+    jt: view.getUint8(at * 8 + 2),
+    jf: view.getUint8(at * 8 + 3),
+    k: view.getUint32(at * 8 + 4, true),
+  }))
+}

@@ -1,10 +1,11 @@
 /** The places a policy opens: the workspace, what may be read, what may be written. Each is landed and judged here. */
 import { Refusal } from '../errors.js'
 import { indexControlFiles } from '../paths/control-files.js'
+import { specialRefusal } from '../paths/folder-checks.js'
 import { protectedNames } from '../paths/protected-names.js'
 import { isWithin, type Landing, land, missing } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
-import { checkWritableFolder, specialRefusal } from '../paths/writable-folder.js'
+import { checkWritableFolder } from '../paths/writable-folder.js'
 import { HOME_INSIDE } from './inside-env.js'
 import type { HostFacts, LandedRule, PolicyRequest } from './types.js'
 

@@ -10,7 +10,7 @@
 import rules from '../../native-profiles/seccomp-rules.json' with { type: 'json' }
 import aarch64 from '../../native-profiles/syscalls-aarch64.json' with { type: 'json' }
 import x86_64 from '../../native-profiles/syscalls-x86_64.json' with { type: 'json' }
-import { assemble, BPF, encode, type Instruction, type Line } from './bpf-assembler.js'
+import { assemble, BPF, decode, encode, type Instruction, type Line } from './bpf-assembler.js'
 
 export type FilterArch = 'x86_64' | 'aarch64'
 export type FilterAction = 'EPERM' | 'ENOSYS'
@@ -149,6 +149,14 @@ export function disassemble(program: readonly Instruction[], arch: FilterArch): 
     return `${String(at).padStart(4, '0')}  ${wordsOf(instruction, at, loaded === 'nr' ? names : null)}`
   })
   return `${lines.join('\n')}\n`
+}
+
+/** A program of ours from its bytes; its second instruction says for which processor it is. */
+export function disassembleBytes(bytes: Uint8Array): string {
+  const program = decode(bytes)
+  const arch = (['x86_64', 'aarch64'] as const).find(name => AUDIT_ARCH[name] === program[1]?.k)
+  if (arch === undefined) throw new Error('these bytes are no program of ours')
+  return disassemble(program, arch)
 }
 
 const SIGNS: Readonly<Record<number, string>> = { [BPF.eq]: '==', [BPF.ge]: '>=', [BPF.any]: '&' }

@@ -1,0 +1,160 @@
+/** A plan in words and as data, without starting anything: what each rule is and where it came from, and the exact recipe. Pure. */
+import { Refusal } from '../errors.js'
+import type { Json, JsonObject } from '../json.js'
+import type { AppliedLimit, Gap } from '../outcome.js'
+import { disassembleBytes } from './seccomp-bpf.js'
+import type { LandedRule, LaunchPlan, Policy } from './types.js'
+
+export interface Explanation {
+  /** For a person; ends in a newline. Words and paths with control characters are quoted as JSON. */
+  readonly text: string
+  /** One object, `version` 1; keys in snake_case. `refusal` is null for a plan, and `argv` and its kin are null for a refusal. */
+  readonly json: JsonObject
+}
+
+/** Explains `plan`, or why there is none, over the policy that it was made from. */
+export function explainPolicy(plan: LaunchPlan | Refusal, policy: Policy): Explanation {
+  const sections = plan instanceof Refusal ? refusalSections(plan, policy) : planSections(plan)
+  return { text: `${sections.map(renderSection).join('\n')}`, json: explanationJson(plan, policy) }
+}
+
+interface Section {
+  readonly title: string
+  readonly lines: readonly string[]
+  /** What is said where there is no line. */
+  readonly empty?: string
+}
+
+function renderSection({ title, lines, empty = 'none' }: Section): string {
+  const body = lines.length === 0 ? [empty] : lines
+  return `${title}\n${body.map(line => `  ${line}\n`).join('')}`
+}
+
+function refusalSections({ code, message }: Refusal, policy: Policy): Section[] {
+  return [{ title: 'refused', lines: [`${code}: ${message}`] }, ...policySections(policy)]
+}
+
+function planSections(plan: LaunchPlan): Section[] {
+  const { confinement, policy, boundary, identity, file, args } = plan
+  return [
+    {
+      title: 'boundary',
+      lines: [boundary, ...(identity === null ? [] : [`as uid ${identity.uid}, gid ${identity.gid}`])],
+    },
+    { title: 'command', lines: plan.command.map(word) },
+    ...policySections(policy),
+    { title: 'limits', lines: plan.limits.map(limitLine) },
+    { title: 'holds', lines: confinement.applied },
+    {
+      title: 'does not hold',
+      lines: confinement.gaps.map(gapLine),
+      empty: 'nothing: every guarantee of this boundary holds',
+    },
+    { title: 'environment', lines: environmentLines(policy) },
+    ...plan.files.map(({ path, bytes }) => ({ title: `file ${path}`, lines: textOf(bytes).trimEnd().split('\n') })),
+    { title: 'argument list, one word a line', lines: [file, ...args].map(word) },
+    { title: 'system-call filter', lines: disassembleBytes(plan.seccomp).trimEnd().split('\n') },
+  ]
+}
+
+function policySections(policy: Policy): Section[] {
+  const { programs, watched, selfBinds, hiddenElsewhere } = policy
+  return [
+    { title: 'workspace', lines: [ruleLine(policy.workspace)] },
+    { title: 'readable', lines: policy.reads.map(ruleLine) },
+    {
+      title: 'writable',
+      lines: policy.writes.map(ruleLine),
+      empty: 'nothing: the workspace is read-only to processes',
+    },
+    { title: 'protected inside write grants', lines: policy.protects.map(ruleLine) },
+    { title: 'bound on themselves, so that they cannot be renamed', lines: selfBinds.map(word) },
+    { title: 'watched: absent now, reported when they appear', lines: watched.map(pathLine) },
+    { title: 'hidden', lines: policy.hides.map(ruleLine) },
+    { title: 'hidden, and shown by no other rule', lines: hiddenElsewhere.map(pathLine) },
+    { title: 'programs', lines: programs ?? ['any: the command is the caller’s own'] },
+    { title: 'network', lines: ['none: a loopback of its own'] },
+    {
+      title: 'control files, never inside a write grant',
+      lines: policy.controlFiles.map(({ path, what }) => `${word(path)}  (${what})`),
+    },
+  ]
+}
+
+function ruleLine({ path, source, type }: LandedRule): string {
+  return `${word(path)}  (${type}; ${word(source)})`
+}
+
+function pathLine({ path, source }: { readonly path: string; readonly source: string }): string {
+  return `${word(path)}  (${word(source)})`
+}
+
+function limitLine({ name, value, mechanism, why }: AppliedLimit): string {
+  return `${name} ${value}  (${mechanism}${why === undefined ? '' : `: ${why}`})`
+}
+
+function gapLine({ guarantee, why }: Gap): string {
+  return `${guarantee}: ${word(why)}`
+}
+
+function environmentLines({ env }: Policy): string[] {
+  return Object.keys(env)
+    .sort()
+    .map(name => word(`${name}=${env[name] ?? ''}`))
+}
+
+/** A word as it is, or as JSON where it would break the line or steer a terminal. */
+function word(text: string): string {
+  return text === '' || /[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text)
+    ? JSON.stringify(text).replace(/[\u007f-\uffff]/g, escaped)
+    : text
+}
+
+function escaped(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}
+
+function explanationJson(plan: LaunchPlan | Refusal, policy: Policy): JsonObject {
+  const refused = plan instanceof Refusal
+  return {
+    version: 1,
+    refusal: refused ? { code: plan.code, message: plan.message, details: plain(plan.details) } : null,
+    policy: policyJson(policy),
+    environment: { ...policy.env },
+    boundary: refused ? null : plan.boundary,
+    identity: refused ? null : plain(plan.identity),
+    command: refused ? null : [...plan.command],
+    argv: refused ? null : [plan.file, ...plan.args],
+    files: refused ? null : plan.files.map(({ path, bytes }) => ({ path, text: textOf(bytes) })),
+    seccomp: refused ? null : disassembleBytes(plan.seccomp).trimEnd().split('\n'),
+    limits: refused ? null : plain(plan.limits),
+    applied: refused ? null : [...plan.confinement.applied],
+    gaps: plain(refused ? policy.reservations : plan.confinement.gaps),
+  }
+}
+
+function policyJson(policy: Policy): JsonObject {
+  const { workspace, reads, writes, protects, selfBinds, watched, hides, hiddenElsewhere } = policy
+  return {
+    workspace: plain(workspace),
+    read: plain(reads),
+    write: plain(writes),
+    protect: plain(protects),
+    bound_on_themselves: [...selfBinds],
+    watched: plain(watched),
+    hide: plain(hides),
+    hidden_elsewhere: plain(hiddenElsewhere),
+    programs: policy.programs === null ? null : [...policy.programs],
+    limits: plain(policy.limits),
+    control_files: plain(policy.controlFiles),
+  }
+}
+
+/** Plain data of ours as JSON: all of it is text, numbers, lists and objects. */
+function plain(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value)) as Json
+}
