@@ -1,0 +1,323 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Refusal, type RefusalCode } from '../../src/errors.js'
+import { indexControlFiles, NO_CONTROL_FILES } from '../../src/paths/control-files.js'
+import { checkLaunchFolders, LaunchFolders } from '../../src/paths/launch-folders.js'
+import { mountOf, parseMountinfo } from '../../src/paths/mounts.js'
+import { folded, protectedNames } from '../../src/paths/protected-names.js'
+import { type LandedPlace, landPlace } from '../../src/paths/resolve.js'
+import {
+  checkWritableFile,
+  checkWritableFolder,
+  checkWritablePath,
+  type FolderRules,
+} from '../../src/paths/writable-folder.js'
+import { needs } from '../support/needs.js'
+import { scratch } from '../support/scratch.js'
+
+function place(path: string): LandedPlace {
+  const landed = landPlace(path, { cwd: '/' })
+  if (landed instanceof Refusal) throw landed
+  return landed
+}
+
+function rulesFor(ws: string, change: Partial<FolderRules> = {}): FolderRules {
+  return {
+    cwd: ws,
+    mode: 'write',
+    roots: [place(ws)],
+    writes: [],
+    protects: [],
+    protectedNames: protectedNames(),
+    hidden: [],
+    controlFiles: NO_CONTROL_FILES,
+    home: null,
+    ...change,
+  }
+}
+
+function tree(t: { teardown(undo: () => void): void }): { base: string; ws: string; out: string } {
+  const base = scratch(t)
+  const [ws, out] = [join(base, 'ws'), join(base, 'out')]
+  for (const folder of ['src/deep', '.git/hooks', 'hidden', 'home/user'])
+    mkdirSync(join(ws, folder), { recursive: true })
+  mkdirSync(out)
+  mkdirSync(join(base, 'ws2'))
+  mkdirSync(join(base, 'ws '))
+  writeFileSync(join(ws, 'file'), '')
+  symlinkSync(out, join(ws, 'to-out'))
+  symlinkSync('src', join(ws, 'to-src'))
+  symlinkSync('.git', join(ws, 'to-git'))
+  symlinkSync(join(out, 'absent'), join(ws, 'to-absent'))
+  symlinkSync('loop', join(ws, 'loop'))
+  return { base, ws, out }
+}
+
+/** The verdict's kind, or the code it was refused with. */
+function told(verdict: { readonly kind: string } | Refusal): string {
+  return verdict instanceof Refusal ? verdict.code : verdict.kind
+}
+
+/** The code of a refusal; anything else is no code. */
+function codeOf(verdict: unknown): string {
+  return verdict instanceof Refusal ? verdict.code : 'passed'
+}
+
+t.test('folders, by where they land', async t => {
+  const { base, ws } = tree(t)
+  const home = place(join(ws, 'home/user'))
+  const rules = rulesFor(ws, { home, hidden: [{ path: join(ws, 'hidden') }, { path: join(ws, 'hidden-later') }] })
+  const cases: [path: string, code: RefusalCode | 'writable'][] = [
+    ['.', 'home-folder'],
+    ['src', 'writable'],
+    ['src/', 'writable'],
+    [`${ws}//src/../src/./deep`, 'writable'],
+    ['to-src', 'writable'],
+    ['home', 'home-folder'],
+    ['home/user', 'home-folder'],
+    ['/', 'filesystem-root'],
+    ['../ws2', 'outside-roots'],
+    [`${base}/ws `, 'outside-roots'],
+    ['to-out', 'outside-roots'],
+    ['..', 'home-folder'],
+    ['to-absent', 'dangling-link'],
+    ['loop', 'too-many-links'],
+    ['file', 'not-a-directory'],
+    ['file/x', 'not-a-directory'],
+    ['absent/x', 'missing'],
+    ['a\0', 'nul-in-path'],
+    ['.git', 'protected'],
+    ['.git/hooks', 'protected'],
+    ['to-git/hooks', 'protected'],
+    ['hidden', 'hidden'],
+  ]
+  if (process.platform === 'linux') cases.push(['/proc/self', 'special-filesystem'], ['/sys', 'special-filesystem'])
+  for (const [path, code] of cases) t.equal(told(checkWritableFolder(path, rules)), code, path)
+  const { dev, ino } = lstatSync(join(ws, 'src'), { bigint: true })
+  t.match(checkWritableFolder('src', rules), {
+    kind: 'writable',
+    landed: join(ws, 'src'),
+    identity: { dev: String(dev), ino: String(ino) },
+    components: ['src'],
+    root: { path: ws },
+  })
+  t.equal(told(checkWritableFolder('.', rulesFor(ws))), 'writable', 'a root itself')
+  t.equal(told(checkWritableFolder('src', rulesFor(ws, { roots: [] }))), 'outside-roots', 'no roots allow nothing')
+})
+
+t.test('files, existing and new', async t => {
+  const { base, ws, out } = tree(t)
+  writeFileSync(join(ws, 'hooks.json'), '')
+  const controlFiles = indexControlFiles([{ path: join(ws, 'hooks.json'), what: 'the hooks file' }], '/')
+  if (controlFiles instanceof Refusal) throw controlFiles
+  const rules = rulesFor(ws, { controlFiles, hidden: [{ path: join(ws, 'secret') }] })
+  const cases: [path: string, code: RefusalCode | 'writable'][] = [
+    ['file', 'writable'],
+    ['new', 'writable'],
+    ['a/b/c/new', 'writable'],
+    ['to-src/new', 'writable'],
+    ['to-out/b/c/new', 'outside-roots'],
+    [`${base}/ws2/x`, 'outside-roots'],
+    [`${base}/ws-evil/x`, 'outside-roots'],
+    [`${base}/ws /x`, 'outside-roots'],
+    ['../ws2/x', 'outside-roots'],
+    ['to-absent', 'dangling-link'],
+    ['to-absent/x', 'dangling-link'],
+    ['to-src', 'crosses-writable-link'],
+    ['src', 'not-a-file'],
+    ['new/', 'not-a-file'],
+    ['secret', 'hidden'],
+    ['secret/x', 'hidden'],
+    ['hooks.json', 'control-file-inside'],
+    ['.git/config', 'protected'],
+    ['.GIT/config', 'protected'],
+    ['sub/new/.Git/config', 'protected'],
+    ['.g\u200cit/config', 'protected'],
+    ['.hu\u017fky/x', 'protected'],
+    ['.ZSHRC', 'protected'],
+    ['.Mcp.Json', 'protected'],
+    ['.GITIGNORE', 'writable'],
+    ['.gitignore', 'writable'],
+    ['git', 'writable'],
+  ]
+  for (const [path, code] of cases) t.equal(told(checkWritableFile(path, rules)), code, JSON.stringify(path))
+  t.equal(told(checkWritableFile('.vscode/x', { ...rules, protectedNames: protectedNames(['.VSCode']) })), 'writable')
+  t.strictSame(readdirSync(out), [], 'nothing was made to find out')
+  t.match(checkWritableFile('../ws2/x', rules), {
+    message: new RegExp(`lands at "${base}/ws2/x".*use a path inside "${ws}"`),
+    details: { landed: `${base}/ws2/x`, roots: [ws] },
+  })
+  t.equal(told(checkWritablePath('src', rules)), 'writable')
+  t.equal(told(checkWritablePath('src/new', rules)), 'writable')
+  t.equal(told(checkWritablePath('.', rules)), 'control-file-inside')
+})
+
+t.test('roots and denials go by identity', async t => {
+  const { ws, out } = tree(t)
+  const rules = rulesFor(ws)
+  const [root] = rules.roots
+  t.equal(
+    told(
+      checkWritableFolder('src', {
+        ...rules,
+        roots: [{ path: '/elsewhere', identity: root?.identity ?? place(ws).identity }],
+      }),
+    ),
+    'writable',
+  )
+  t.equal(
+    told(checkWritableFolder('src', { ...rules, roots: [{ path: ws, identity: place(out).identity }] })),
+    'changed-while-checked',
+  )
+  const secret = { path: '/elsewhere', identity: place(join(ws, 'src')).identity }
+  t.equal(told(checkWritableFolder('src/deep', { ...rules, hidden: [secret] })), 'hidden')
+  t.equal(told(checkWritableFolder('src/deep', { ...rules, protects: [secret] })), 'protected')
+  t.equal(
+    told(checkWritableFile('src/new', { ...rules, protects: [{ path: join(ws, 'src/new') }] })),
+    'protected',
+    'not there, still denied',
+  )
+  renameSync(join(ws, 'src'), join(ws, 'moved'))
+  t.equal(told(checkWritableFolder('moved/deep', { ...rules, hidden: [secret] })), 'hidden', 'after a rename too')
+  t.equal(folded('.GIT'), '.git')
+})
+
+t.test('control files anywhere below a grant', async t => {
+  const { base, ws, out } = tree(t)
+  writeFileSync(join(ws, 'src/deep/hooks.json'), '')
+  symlinkSync(join(ws, 'src/deep/hooks.json'), join(out, 'hooks.json'))
+  symlinkSync(join(out, 'real.json'), join(ws, 'src/link.json'))
+  writeFileSync(join(out, 'real.json'), '')
+  const cases: [file: string, folder: string, code: string][] = [
+    [join(ws, 'src/deep/hooks.json'), 'src', 'control-file-inside'],
+    [join(ws, 'src/deep/hooks.json'), 'src/deep', 'control-file-inside'],
+    [join(out, 'hooks.json'), 'src', 'control-file-inside'],
+    [join(ws, 'src/link.json'), 'src', 'control-file-inside'],
+    [join(ws, 'src/sessions/new'), 'src', 'control-file-inside'],
+    [join(ws, 'src'), 'src/deep', 'control-file-inside'],
+    [join(base, 'ws2/x.json'), 'src', 'writable'],
+    [join(ws, 'src2'), 'src', 'writable'],
+  ]
+  for (const [path, folder, code] of cases) {
+    const controlFiles = indexControlFiles([{ path, what: 'the hooks file' }], '/')
+    if (controlFiles instanceof Refusal) throw controlFiles
+    t.equal(told(checkWritableFolder(folder, rulesFor(ws, { controlFiles }))), code, `${path} and ${folder}`)
+  }
+  t.match(
+    indexControlFiles([{ path: join(ws, 'to-absent'), what: 'x' }], '/'),
+    { code: 'dangling-link' },
+    'unknown is not outside',
+  )
+})
+
+/** Runs a check in a child of another user or mount namespace and gives what it says. */
+function inChild(prefix: readonly string[], script: string): string {
+  const build = new URL('../../src/paths/', import.meta.url).href
+  const code = `
+    const { checkWritableFolder, checkWritableFile } = await import('${build}writable-folder.js')
+    const { landPlace } = await import('${build}resolve.js')
+    const rules = (ws) => ({ cwd: ws, mode: 'write', roots: [landPlace(ws, { cwd: '/' })], writes: [], protects: [],
+      protectedNames: new Set(), hidden: [], home: null, controlFiles: { paths: [], above: new Map(), selves: new Map() } })
+    const told = (v) => v.code ?? v.kind
+    ${script}`
+  const [file = process.execPath, ...args] = [...prefix, process.execPath, '--input-type=module', '-e', code]
+  return execFileSync(file, args, { encoding: 'utf8' }).trim()
+}
+
+const AS_USER =
+  process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--'] : []
+
+t.test('the kernel is asked, not the mode bits', { skip: AS_USER.length > 0 && needs('setpriv') }, async t => {
+  const ws = scratch(t)
+  mkdirSync(join(ws, 'closed'))
+  mkdirSync(join(ws, 'unlistable/inner'), { recursive: true })
+  chmodSync(join(ws, 'closed'), 0o555)
+  chmodSync(join(ws, 'unlistable'), 0o600)
+  t.teardown(() => chmodSync(join(ws, 'unlistable'), 0o700))
+  const ask = (path: string): string =>
+    inChild(AS_USER, `console.log(told(checkWritableFolder('${path}', rules('${ws}'))))`)
+  t.equal(ask('closed'), 'no-permission')
+  t.equal(ask('unlistable/inner'), 'no-permission')
+  const isRoot = process.getuid?.() === 0
+  t.equal(told(checkWritableFolder('closed', rulesFor(ws))), isRoot ? 'writable' : 'no-permission', 'as this user')
+})
+
+t.test('a read-only mount', { skip: needs('mount-namespace') }, async t => {
+  const ws = scratch(t)
+  mkdirSync(join(ws, 'ro/x'), { recursive: true })
+  const script = `const v = checkWritableFolder('ro/x', rules('${ws}')); console.log(told(v), v.details.mount)`
+  const mount = `mount --bind ${ws}/ro ${ws}/ro && mount -o remount,ro,bind ${ws}/ro && exec "$@"`
+  t.equal(inChild(['unshare', '-m', 'sh', '-c', mount, 'sh'], script), `read-only-mount ${ws}/ro`)
+})
+
+t.test('the immutable flag', { skip: needs('immutable-flag') }, async t => {
+  const ws = scratch(t)
+  mkdirSync(join(ws, 'fixed'))
+  writeFileSync(join(ws, 'fixed-file'), 'old')
+  execFileSync('chattr', ['+i', join(ws, 'fixed'), join(ws, 'fixed-file')])
+  t.teardown(() => execFileSync('chattr', ['-i', join(ws, 'fixed'), join(ws, 'fixed-file')]))
+  t.equal(told(checkWritableFolder('fixed', rulesFor(ws))), 'immutable')
+  t.equal(told(checkWritableFile('fixed/new', rulesFor(ws))), 'immutable')
+  t.equal(told(checkWritableFile('fixed-file', rulesFor(ws))), 'immutable')
+})
+
+t.test('the mount table', async t => {
+  const mounts = parseMountinfo(
+    [
+      '22 1 254:0 / / rw,relatime - ext4 /dev/vda rw',
+      '30 22 0:40 / /a\\040b rw,nosuid shared:1 master:2 - tmpfs tmpfs rw,size=1k',
+      '31 22 0:41 /sub /data ro,relatime - ext4 /dev/vdb rw',
+      '32 22 0:42 / /data rw,relatime - xfs /dev/vdc ro',
+      'nonsense',
+      '',
+    ].join('\n'),
+  )
+  t.equal(mounts.length, 4)
+  t.match(mountOf('/a b/c', mounts), { id: '30', point: '/a b', readOnly: false, type: 'tmpfs' })
+  t.match(mountOf('/data/x', mounts), { id: '32', readOnly: true }, 'the later mount covers the earlier')
+  t.match(mountOf('/database', mounts), { id: '22' })
+  t.equal(mountOf('/x', []), null)
+})
+
+t.test('the folders of a launch', async t => {
+  const { base, ws, out } = tree(t)
+  const rules = { ...rulesFor(ws), enterable: [place(ws)], grantable: [place(ws)] }
+  const made = checkLaunchFolders({ cwd: 'src', grants: ['src', 'home'], privateParent: out }, rules)
+  t.ok(LaunchFolders.made(made))
+  t.match(made, {
+    cwd: { kind: 'enterable', landed: join(ws, 'src') },
+    grants: [{ kind: 'writable' }, { kind: 'writable' }],
+  })
+  t.notOk(LaunchFolders.made({ ...made }), 'a copy is not a verdict')
+  t.notOk(LaunchFolders.made(null))
+  t.equal(Object.isFrozen(made), true)
+  mkdirSync(join(ws, 'src/tmp'))
+  symlinkSync(join(ws, 'src/tmp'), join(out, 'tmp'))
+  symlinkSync('../home', join(ws, 'src/to-home'))
+  const cases: [request: Parameters<typeof checkLaunchFolders>[0], code: RefusalCode][] = [
+    [{ cwd: '..', grants: [], privateParent: out }, 'outside-roots'],
+    [{ cwd: 'file', grants: [], privateParent: out }, 'not-a-directory'],
+    [{ cwd: 'absent', grants: [], privateParent: out }, 'missing'],
+    [{ cwd: '.', grants: ['.git'], privateParent: out }, 'protected'],
+    [{ cwd: '.', grants: ['src', '../ws2'], privateParent: out }, 'outside-roots'],
+    [{ cwd: '.', grants: ['src'], privateParent: join(ws, 'src/tmp') }, 'control-file-inside'],
+    [{ cwd: '.', grants: ['src'], privateParent: join(out, 'tmp') }, 'control-file-inside'],
+    [{ cwd: '.', grants: ['src'], privateParent: join(base, 'none') }, 'not-a-directory'],
+    [{ cwd: 'src/to-home', grants: ['src'], privateParent: out }, 'crosses-writable-link'],
+    [{ cwd: '.', grants: ['src', 'src/to-home'], privateParent: out }, 'crosses-writable-link'],
+  ]
+  for (const [request, code] of cases)
+    t.equal(codeOf(checkLaunchFolders(request, rules)), code, JSON.stringify(request))
+  t.notOk(existsSync(join(base, 'none')))
+})
