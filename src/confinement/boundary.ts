@@ -1,0 +1,236 @@
+/**
+ * A policy in force on this machine: what tools, `exec` and the library launch through. Every launch is judged anew
+ * (folders), planned, recorded and started; a boundary that does not hold refuses and nothing runs.
+ */
+import { tmpdir } from 'node:os'
+import { GRACE_MS_DEFAULT } from '../bounds.js'
+import { isRefusal, Refusal } from '../errors.js'
+import type { Emit } from '../events.js'
+import { type AppliedConfinement, type BoundaryName, type Outcome, outcomeRecord } from '../outcome.js'
+import { checkLaunchFolders, type LaunchFolderRules } from '../paths/launch-folders.js'
+import type { Input } from '../supervise/stdio.js'
+import { chooseBoundary } from './choose.js'
+import { launchFolderRules } from './folder-rules.js'
+import { knownFailure } from './known-failures.js'
+import { launch } from './launch.js'
+import { planLaunch } from './launch-plan.js'
+import { landPolicy } from './policy.js'
+import { proved, remember } from './proved.js'
+import type { ConfineChoice, HostFacts, LaunchPlan, Policy, PolicyRequest } from './types.js'
+
+export interface BoundaryRequest {
+  readonly confine: ConfineChoice
+  readonly request: PolicyRequest
+  readonly facts: HostFacts
+  /** 16 hex digits; begins every launch id. */
+  readonly runId: string
+  readonly onEvent: Emit
+  /** `now`: a real launch before this returns, once per process and bubblewrap. `launch`: the first launch is the probe (decisions 2). */
+  readonly probe: 'now' | 'launch'
+}
+
+export interface RunRequest {
+  /** At least the program. */
+  readonly argv: readonly string[]
+  /** Relative to the workspace; absent: the workspace. */
+  readonly cwd?: string
+  readonly purpose: 'tool' | 'exec' | 'probe'
+  readonly callId?: string
+  /** Absent: null. */
+  readonly stdin?: Input
+  /** Absent: captured. */
+  readonly stdout?: 'capture' | { readonly fd: number }
+  readonly stderr?: 'capture' | { readonly fd: number }
+  /** Milliseconds; the policy's wall limit stands above it. Absent: that limit. */
+  readonly wallMs?: number
+  /** TERM to KILL; absent: 2 s. */
+  readonly graceMs?: number
+  /** Aborted with a `CancelledBy` as reason. */
+  readonly signal: AbortSignal
+  /** Aborted: what is left of the grace is skipped. */
+  readonly kill?: AbortSignal
+}
+
+/**
+ * Lands the policy, chooses the boundary and, for `probe: 'now'`, tries it. Returned refusals: those of `landPolicy`,
+ * `chooseBoundary`, `planLaunch`, and `boundary-unavailable` with bubblewrap's own words and the fix.
+ */
+export async function openBoundary(options: BoundaryRequest): Promise<Boundary | Refusal> {
+  try {
+    const names = chooseBoundary(options.confine, options.facts)
+    if (names instanceof Refusal) return names
+    const policy = landPolicy(options.request, options.facts)
+    const rules = launchFolderRules(policy, options.request, options.facts)
+    if (rules instanceof Refusal) return rules
+    const boundary = Boundary.of({ options, policy, rules, names })
+    if (boundary instanceof Refusal || options.probe === 'launch') return boundary
+    return (await boundary.probe()) ?? boundary
+  } catch (error) {
+    if (isRefusal(error)) return error
+    throw error
+  }
+}
+
+interface Standing {
+  readonly options: BoundaryRequest
+  readonly policy: Policy
+  readonly rules: LaunchFolderRules
+  /** Candidates, strongest first. */
+  readonly names: readonly BoundaryName[]
+}
+
+/** The program of a probe: it is in every system and does nothing. */
+const PROBE_ARGV = ['true'] as const
+
+export class Boundary {
+  readonly policy: Policy
+  readonly #standing: Standing
+  #candidates: readonly BoundaryName[]
+  #confinement: AppliedConfinement
+  #launches = 0
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<unknown>>()
+
+  private constructor(standing: Standing, candidates: readonly BoundaryName[], confinement: AppliedConfinement) {
+    this.#standing = standing
+    this.policy = standing.policy
+    this.#candidates = candidates
+    this.#confinement = confinement
+  }
+
+  /** A refusal where not even a plan for the strongest candidate can be made. */
+  static of(standing: Standing): Boundary | Refusal {
+    const { facts } = standing.options
+    const known = proved(facts, standing.names)
+    const candidates = known === null ? standing.names : [known]
+    const first = candidates[0]
+    if (first === undefined) throw new Error('no boundary to try')
+    const plan = probePlan(standing, first)
+    return plan instanceof Refusal ? plan : new Boundary(standing, candidates, plan.confinement)
+  }
+
+  /** What confines a launch now. Before the first launch held, it is what the strongest candidate would apply. */
+  get confinement(): AppliedConfinement {
+    return this.#confinement
+  }
+
+  /** Launches `true` for real unless this process has done so here; null when the boundary holds. */
+  async probe(): Promise<Refusal | null> {
+    const { facts } = this.#standing.options
+    if (proved(facts, this.#candidates) !== null) return null
+    const signal = new AbortController().signal
+    const outcome = await this.#launch({ argv: PROBE_ARGV, purpose: 'probe', signal }, name =>
+      probePlan(this.#standing, name),
+    )
+    if (outcome instanceof Refusal) return outcome
+    if (outcome.ending.kind === 'exited' && outcome.ending.status === 0) return null
+    return unavailable(this.#confinement.boundary, `a launch of "true" ended as ${JSON.stringify(outcome.ending)}`)
+  }
+
+  /**
+   * One launch. Never rejects for anything the request, the policy or the machine is to blame for: what was refused is
+   * returned as a Refusal, what was started as an Outcome.
+   */
+  async run(request: RunRequest): Promise<Outcome | Refusal> {
+    const { policy, options } = this.#standing
+    const planned = (boundary: BoundaryName) =>
+      planLaunch({
+        boundary,
+        policy,
+        facts: options.facts,
+        command: request.argv,
+        ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
+      })
+    const running = this.#launch(request, planned)
+    this.#running.add(running)
+    try {
+      return await running
+    } catch (error) {
+      if (isRefusal(error)) return error
+      throw error
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  /** Ends what still runs and waits for it. Later launches are refused by their cancelled signal. */
+  async close(): Promise<void> {
+    this.#closing.abort('caller')
+    await Promise.allSettled(this.#running)
+  }
+
+  /** Tries the candidates in turn while the sandbox itself fails: a failed one has started nothing of the command. */
+  async #launch(
+    request: RunRequest,
+    planFor: (name: BoundaryName) => LaunchPlan | Refusal,
+  ): Promise<Outcome | Refusal> {
+    for (;;) {
+      const [name, ...weaker] = this.#candidates
+      if (name === undefined) throw new Error('no boundary left')
+      const plan = planFor(name)
+      if (plan instanceof Refusal) return plan
+      const outcome = await this.#launchPlan(request, plan)
+      if (outcome instanceof Refusal) return outcome
+      const { ending } = outcome
+      if (ending.kind !== 'not-started' || ending.code !== 'sandbox-failed') {
+        this.#holds(name, outcome)
+        return outcome
+      }
+      if (proved(this.#standing.options.facts, [name]) !== null) return outcome
+      if (weaker.length === 0) return unavailable(name, ending.message)
+      if (this.#candidates[0] === name) this.#candidates = weaker
+    }
+  }
+
+  #holds(name: BoundaryName, outcome: Outcome): void {
+    if (outcome.ending.kind === 'cancelled' || outcome.ending.kind === 'not-started') return
+    remember(this.#standing.options.facts, name)
+    this.#candidates = [name]
+    this.#confinement = outcome.confinement
+  }
+
+  async #launchPlan(request: RunRequest, plan: LaunchPlan): Promise<Outcome | Refusal> {
+    const { options, policy, rules } = this.#standing
+    const folders = checkLaunchFolders(
+      { cwd: request.cwd ?? '.', grants: policy.writes.map(rule => rule.path), privateParent: tmpdir() },
+      rules,
+    )
+    if (folders instanceof Refusal) return folders
+    const launch_id = `${options.runId}-${++this.#launches}`
+    const { boundary, applied, gaps } = plan.confinement
+    options.onEvent({
+      kind: 'launch-started',
+      launch_id,
+      ...(request.callId === undefined ? {} : { call_id: request.callId }),
+      purpose: request.purpose,
+      argv0: request.argv[0] ?? '',
+      confinement: { boundary, applied, gaps },
+    })
+    const outcome = await launch(plan, folders, {
+      stdin: request.stdin ?? null,
+      stdout: request.stdout ?? 'capture',
+      stderr: request.stderr ?? 'capture',
+      signal: AbortSignal.any([request.signal, this.#closing.signal]),
+      ...(request.kill === undefined ? {} : { kill: request.kill }),
+      wallMs: Math.min(request.wallMs ?? policy.limits.wall, policy.limits.wall),
+      graceMs: request.graceMs ?? GRACE_MS_DEFAULT,
+      launchId: launch_id,
+    })
+    options.onEvent({ kind: 'launch-ended', launch_id, outcome: outcomeRecord(outcome) })
+    return outcome
+  }
+}
+
+/** A probe is ours, so the operator's list of programs does not speak of it. */
+function probePlan({ options, policy }: Standing, boundary: BoundaryName): LaunchPlan | Refusal {
+  return planLaunch({ boundary, policy: { ...policy, programs: null }, facts: options.facts, command: PROBE_ARGV })
+}
+
+function unavailable(boundary: string, text: string): Refusal {
+  const { probe, fix } = knownFailure(text)
+  return new Refusal(
+    'boundary-unavailable',
+    { boundary, probe, text, fix },
+    `the boundary ${boundary} cannot be had here (${probe}): ${text}; nothing was run; ${fix}`,
+  )
+}

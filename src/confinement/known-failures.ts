@@ -1,0 +1,78 @@
+/**
+ * What bubblewrap says when a machine does not let it build a sandbox, and what to change there. Its words are matched
+ * for one purpose only, to name the fix; that it failed is known without them.
+ *
+ * Texts are those of bubblewrap 0.8; errno words are the C library's in the C locale, which launchers run in.
+ */
+
+export interface KnownFailure {
+  /** Short name of what could not be had. */
+  readonly probe: string
+  readonly fix: string
+}
+
+interface Row extends KnownFailure {
+  readonly text: RegExp
+}
+
+const CONTAINER_USERNS =
+  'in Docker allow clone, unshare, mount, umount2 and pivot_root in the seccomp profile (or --security-opt seccomp=unconfined) and run as an ordinary user; on a host set sysctl kernel.unprivileged_userns_clone=1'
+const FRESH_PROC =
+  'use --confine auto, which shows the host’s /proc instead, or start the container with --security-opt systempaths=unconfined (Docker) or unmask=ALL (podman)'
+const APPARMOR =
+  'Ubuntu restricts user namespaces to programs with an AppArmor profile (sysctl kernel.apparmor_restrict_unprivileged_userns): load one for bwrap with "userns,", or set that sysctl to 0'
+
+/** The first row that matches counts. */
+const ROWS: readonly Row[] = [
+  { text: /No permissions to create new namespace/, probe: 'user namespace', fix: CONTAINER_USERNS },
+  { text: /Can't mount proc on/, probe: 'fresh /proc', fix: FRESH_PROC },
+  {
+    text: /pivot_root: Operation not permitted/,
+    probe: 'pivot_root',
+    fix: 'the seccomp profile of the container forbids pivot_root: allow it, or use --security-opt seccomp=unconfined',
+  },
+  {
+    text: /pivot_root: Invalid argument/,
+    probe: 'pivot_root',
+    fix: 'the root is an initramfs, which cannot be pivoted away from: switch_root to a tmpfs first',
+  },
+  {
+    text: /setting up uid map: Operation not permitted/,
+    probe: 'uid map',
+    fix: 'uid 0 without CAP_SETFCAP cannot be mapped: run as an ordinary user, or add --cap-add SETFCAP',
+  },
+  { text: /setting up uid map: Permission denied/, probe: 'uid map', fix: APPARMOR },
+  {
+    text: /setting up uid map: Read-only file system/,
+    probe: 'uid map',
+    fix: 'the surrounding sandbox shows /proc read-only: give it a fresh /proc, or run outside of it',
+  },
+  { text: /loopback: Failed RTM_NEWADDR/, probe: 'network namespace', fix: APPARMOR },
+  {
+    text: /nesting depth or .*ENOSPC/,
+    probe: 'user namespace',
+    fix: 'user namespaces are used up here: raise sysctl user.max_user_namespaces; inside another sandbox allow nesting there',
+  },
+  {
+    text: /Creating new namespace failed/,
+    probe: 'namespaces',
+    fix: 'run as a user that may make user namespaces, or give the container SYS_ADMIN',
+  },
+  {
+    text: /Failed to make \/ slave|unmount old root|Can't set hostname/,
+    probe: 'mounts',
+    fix: 'the seccomp profile of the container forbids mount, umount2 or sethostname: allow them',
+  },
+  {
+    text: /Unknown option (--\S+)/,
+    probe: 'options of bubblewrap',
+    fix: 'this bubblewrap is too old: version 0.8 or later is needed',
+  },
+]
+
+const UNKNOWN: KnownFailure = { probe: 'launch', fix: 'run harness doctor, which tries each part by itself' }
+
+/** What `text` of bubblewrap means. */
+export function knownFailure(text: string): KnownFailure {
+  return ROWS.find(row => row.text.test(text)) ?? UNKNOWN
+}
