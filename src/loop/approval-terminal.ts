@@ -1,14 +1,7 @@
 /** Asking over a pair of streams, normally `/dev/tty` opened by the command line. One question at a time. */
+import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import type { ApprovalTerminal } from './approval.js'
-
-interface LineSource {
-  on(event: 'data', listener: (chunk: Buffer | string) => void): unknown
-  on(event: 'end' | 'close' | 'error', listener: () => void): unknown
-  off(event: string, listener: (...args: never[]) => void): unknown
-  pause(): unknown
-  resume(): unknown
-}
 
 /** A line longer than this is no answer; the rest is not kept. */
 const LINE_CHARS_MAX = 1_024
@@ -17,7 +10,7 @@ const LINE_CHARS_MAX = 1_024
  * A terminal over `input` and `output`. One line answers one question; what came with it after its end is dropped. After
  * the end of `input` every question is answered with null. The input is read only while a question is up.
  */
-export function lineTerminal(input: LineSource, output: { write(text: string): unknown }): ApprovalTerminal {
+export function lineTerminal(input: Readable, output: { write(text: string): unknown }): ApprovalTerminal {
   let ended = false
   const over = (): void => {
     ended = true

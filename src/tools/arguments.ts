@@ -30,7 +30,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   [
     'type',
     (expected, value, place) =>
-      told(isOfType(String(expected), value), place, `must be ${article(String(expected))}`, value),
+      told(isOfType(asText(expected), value), place, `must be ${article(asText(expected))}`, value),
   ],
   [
     'enum',
@@ -40,12 +40,12 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   [
     'minimum',
     (least, value, place) =>
-      told(typeof value !== 'number' || value >= Number(least), place, `must be at least ${String(least)}`, value),
+      told(typeof value !== 'number' || value >= Number(least), place, `must be at least ${asText(least)}`, value),
   ],
   [
     'maximum',
     (most, value, place) =>
-      told(typeof value !== 'number' || value <= Number(most), place, `must be at most ${String(most)}`, value),
+      told(typeof value !== 'number' || value <= Number(most), place, `must be at most ${asText(most)}`, value),
   ],
   [
     'minLength',
@@ -58,7 +58,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
       told(
         !Array.isArray(value) || value.length >= Number(least),
         place,
-        `must have at least ${String(least)} item`,
+        `must have at least ${asText(least)} item`,
         value,
       ),
   ],
@@ -71,8 +71,8 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 
 function judgeRequired(names: Json, value: Json, place: string): string | null {
   if (!isJsonObject(value)) return null
-  const missing = asList(names).find(name => !Object.hasOwn(value, String(name)))
-  return missing === undefined ? null : `${place}.${String(missing)} is required`
+  const missing = asList(names).find(name => !Object.hasOwn(value, asText(name)))
+  return missing === undefined ? null : `${place}.${asText(missing)} is required`
 }
 
 function judgeProperties(schemas: Json, value: Json, place: string): string | null {
@@ -135,6 +135,11 @@ function isOfType(type: string, value: Json): boolean {
 
 function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+/** Words as they are, anything else as JSON. */
+function asText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function asList(value: Json): readonly Json[] {

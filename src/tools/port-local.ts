@@ -4,10 +4,59 @@
  */
 import { isJsonObject, type JsonObject } from '../json.js'
 import { misfit } from './arguments.js'
-import { type Catalogue, type Entry, type EntryName, subjectsOf } from './catalogue.js'
+import { type Catalogue, catalogue, type Entry, type EntryName, subjectsOf } from './catalogue.js'
 import { failure } from './failures.js'
+import { dirList, fileEdit, fileRead, fileWrite } from './files.js'
+import type { FileReach } from './folders.js'
+import type { HintPolicy } from './hints.js'
 import type { InvokeContext, ResolvedCall, ToolOutcome, ToolPort, ToolSpec } from './port.js'
+import { type Launcher, type RunTool, refuseProgram, runProgram } from './run.js'
+import { find, search } from './search.js'
 import { describeTool, LOOKING, searchTools, unknownEntry, type VerbName, verbSpecs } from './verbs.js'
+
+/** Where effects can happen, if anywhere. */
+export type EffectsPlace =
+  | {
+      readonly kind: 'open'
+      readonly launcher: Launcher
+      readonly hints: HintPolicy
+      /** The policy's wall-clock limit of one launch, in ms; absent: 600 000. */
+      readonly wallMs?: number
+    }
+  /** `why` is the predicate that failed, e.g. `--confine is off`. */
+  | { readonly kind: 'closed'; readonly why: string }
+
+export interface LocalTools {
+  readonly surface: 'flat' | 'verbs'
+  readonly reach: FileReach
+  readonly boundary: EffectsPlace
+  /** The declared program set, exact `argv[0]` spellings. Empty: `run` is withheld. */
+  readonly programs: readonly string[]
+}
+
+/** The tools of a run on this machine: the catalogue that its boundary allows, each entry joined to what does it. */
+export function makeToolPort({ surface, reach, boundary, programs }: LocalTools): ToolPort {
+  return toolPort({
+    surface,
+    catalogue: catalogue({ workspace: boundary, programs }),
+    handlers: {
+      file_read: { run: args => fileRead(args, reach) },
+      dir_list: { run: args => dirList(args, reach) },
+      search: { run: (args, { signal }) => search(args, reach, signal) },
+      find: { run: (args, { signal }) => find(args, reach, signal) },
+      file_write: { run: args => fileWrite(args, reach) },
+      file_edit: { run: args => fileEdit(args, reach) },
+      ...(boundary.kind === 'open' ? { run: runHandler({ ...boundary, programs }) } : {}),
+    },
+  })
+}
+
+function runHandler(tool: RunTool): Handler {
+  return {
+    first: args => refuseProgram(args, tool.programs),
+    run: (args, context) => runProgram(tool, args, context),
+  }
+}
 
 /** What an entry does with arguments that fit its schema. */
 export interface Handler {

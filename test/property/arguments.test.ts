@@ -27,7 +27,9 @@ function likely(schema: JsonObject): fc.Arbitrary<unknown> {
     array: fc.array(fc.string({ maxLength: 2 }), { maxLength: 2 }).map(rest => ['node', ...rest]),
     object: fc.constant({}),
   }
-  const wanted = Array.isArray(values) ? fc.constantFrom<unknown>(...values) : (fitting[String(type)] ?? anything)
+  const wanted = Array.isArray(values)
+    ? fc.constantFrom<unknown>(...values)
+    : ((typeof type === 'string' ? fitting[type] : undefined) ?? anything)
   return fc.oneof({ weight: 4, arbitrary: wanted }, { weight: 1, arbitrary: anything })
 }
 

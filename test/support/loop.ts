@@ -265,40 +265,29 @@ export function recorded(
   return { options, events, clock, controller, asked }
 }
 
-/** One event as a short line, so that an order is read as a list. */
+type Told = { readonly [Kind in HarnessEvent['kind']]?: (event: Extract<HarnessEvent, { kind: Kind }>) => string }
+
+const TOLD: Told = {
+  'turn-started': ({ turn }) => `turn ${turn}`,
+  'turn-retried': ({ turn, attempt, reason }) => `retried ${turn}.${attempt} ${reason}`,
+  'text-delta': ({ text }) => `text ${text}`,
+  'tool-requested': ({ call_id, name }) => `requested ${call_id} ${name}`,
+  'approval-required': ({ call_id, name }) => `approval? ${call_id} ${name}`,
+  'approval-resolved': ({ call_id, approved }) => `approval ${call_id} ${approved ? 'yes' : 'no'}`,
+  'tool-completed': ({ call_id, failed }) => `completed ${call_id}${failed ? ' failed' : ''}`,
+  usage: ({ input_tokens, output_tokens }) => `usage ${input_tokens}/${output_tokens}`,
+  cost: ({ micro_usd }) => `cost ${micro_usd}`,
+  warning: ({ code }) => `warning ${code}`,
+  'cancel-requested': ({ by }) => `cancel ${by}`,
+  finished: ({ stop, turns }) => `finished ${stop.kind} ${turns}`,
+  failed: ({ code, turns }) => `failed ${code} ${turns}`,
+  refused: ({ code }) => `refused ${code}`,
+}
+
+/** One event as a short line, so that an order is read as a list; kinds without a row are told by name. */
 export function line(event: HarnessEvent): string {
-  switch (event.kind) {
-    case 'turn-started':
-      return `turn ${event.turn}`
-    case 'turn-retried':
-      return `retried ${event.turn}.${event.attempt} ${event.reason}`
-    case 'text-delta':
-      return `text ${event.text}`
-    case 'tool-requested':
-      return `requested ${event.call_id} ${event.name}`
-    case 'approval-required':
-      return `approval? ${event.call_id} ${event.name}`
-    case 'approval-resolved':
-      return `approval ${event.call_id} ${event.approved ? 'yes' : 'no'}`
-    case 'tool-completed':
-      return `completed ${event.call_id}${event.failed ? ' failed' : ''}`
-    case 'usage':
-      return `usage ${event.input_tokens}/${event.output_tokens}`
-    case 'cost':
-      return `cost ${event.micro_usd}`
-    case 'warning':
-      return `warning ${event.code}`
-    case 'cancel-requested':
-      return `cancel ${event.by}`
-    case 'finished':
-      return `finished ${event.stop.kind} ${event.turns}`
-    case 'failed':
-      return `failed ${event.code} ${event.turns}`
-    case 'refused':
-      return `refused ${event.code}`
-    default:
-      return event.kind
-  }
+  const told = TOLD[event.kind] as ((event: HarnessEvent) => string) | undefined
+  return told?.(event) ?? event.kind
 }
 
 /** Call and result items as `call ID` and `result ID ok|failed CODE`. */
