@@ -13,6 +13,8 @@ export interface Recipe {
   readonly outside: 'read-only' | 'writable'
   readonly privateFolders: 'own' | 'host'
   readonly protects: 'covered' | 'git-writable' | 'control-writable' | 'parents-movable'
+  /** Names that do not exist in the workspace: a cover needs a file to lie on, and makes one on the host. */
+  readonly absent: 'left-absent' | 'covered'
   readonly sockets: 'masked' | 'open'
   readonly capabilities: 'dropped' | 'kept'
   readonly procSys: 'covered' | 'open'
@@ -34,6 +36,7 @@ const BASELINE: Recipe = {
   outside: 'read-only',
   privateFolders: 'own',
   protects: 'covered',
+  absent: 'left-absent',
   sockets: 'masked',
   capabilities: 'dropped',
   procSys: 'covered',
@@ -50,40 +53,51 @@ export interface BrokenBoundary {
   readonly recipe: Recipe
   /** The guarantees that the suite has to see broken, whoever runs it. */
   readonly breaks: readonly Guarantee[]
+  /** And those that only uid 0 outside is able to break. */
+  readonly breaksAsRoot: readonly Guarantee[]
 }
 
-const broken = (change: Partial<Recipe>, ...breaks: Guarantee[]): BrokenBoundary => ({
+/** None has a filter, so each breaks `syscalls-filtered` besides what it is named for. */
+const broken = (
+  change: Partial<Recipe>,
+  breaks: readonly Guarantee[] = [],
+  breaksAsRoot: readonly Guarantee[] = [],
+): BrokenBoundary => ({
   recipe: { ...BASELINE, ...change },
   breaks: ['syscalls-filtered', ...breaks],
+  breaksAsRoot,
 })
 
-/** By name. None has a filter, so each breaks `syscalls-filtered` besides what it is named for. */
 export const BROKEN_BOUNDARIES = {
-  'bwrap-without-seccomp': broken({}),
-  'bwrap-writable-git': broken({ protects: 'git-writable' }, 'git-read-only'),
-  'bwrap-writable-control-files': broken({ protects: 'control-writable' }, 'control-files-protected'),
-  'bwrap-movable-parents': broken({ protects: 'parents-movable' }, 'git-read-only'),
-  'bwrap-host-pids': broken({ pids: 'host', life: 'alone' }, 'pid-isolation', 'tree-ends', 'dies-with-us'),
-  'bwrap-host-network': broken({ network: 'host' }, 'no-network'),
-  'bwrap-host-ipc': broken({ ipc: 'host' }, 'pid-isolation'),
-  'bwrap-open-sockets': broken({ sockets: 'open' }, 'no-network'),
-  'bwrap-whole-host': broken({ root: 'whole-host' }, 'reads-limited', 'no-network'),
-  'bwrap-writable-outside': broken({ outside: 'writable' }, 'no-write-outside'),
-  'bwrap-host-tmp-and-home': broken({ privateFolders: 'host' }, 'private-home-and-tmp', 'reads-limited'),
-  // uid 0 outside is needed for the settings to be writable at all, so this one is judged on more by what root breaks.
+  'bwrap-without-seccomp': broken({}, [], ['not-root-outside']),
+  'bwrap-writable-git': broken({ protects: 'git-writable' }, ['git-read-only']),
+  'bwrap-writable-control-files': broken({ protects: 'control-writable' }, ['control-files-protected']),
+  'bwrap-movable-parents': broken({ protects: 'parents-movable' }, ['git-read-only']),
+  'bwrap-ghost-files': broken({ absent: 'covered' }, ['no-write-outside']),
+  'bwrap-host-pids': broken({ pids: 'host', life: 'alone' }, ['pid-isolation', 'tree-ends', 'dies-with-us']),
+  'bwrap-host-network': broken({ network: 'host' }, ['no-network']),
+  'bwrap-host-ipc': broken({ ipc: 'host' }, ['pid-isolation']),
+  'bwrap-open-sockets': broken({ sockets: 'open' }, ['no-network']),
+  'bwrap-whole-host': broken({ root: 'whole-host' }, ['reads-limited', 'no-network']),
+  'bwrap-writable-outside': broken({ outside: 'writable' }, ['no-write-outside']),
+  'bwrap-host-tmp-and-home': broken({ privateFolders: 'host' }, ['private-home-and-tmp', 'reads-limited']),
   'bwrap-capabilities-kept': broken(
     { capabilities: 'kept', procSys: 'open', sys: 'host', userNamespaces: 'allowed' },
-    'no-write-outside',
-    'git-read-only',
-    'no-user-namespaces',
+    ['no-user-namespaces'],
+    ['no-write-outside', 'git-read-only', 'host-settings-read-only', 'no-network'],
   ),
-  'bwrap-user-namespaces': broken({ userNamespaces: 'allowed' }, 'no-user-namespaces'),
-  'bwrap-same-session': broken({ session: 'same' }, 'no-terminal-injection'),
-  'bwrap-environment-cleared-late': broken({ env: 'cleared-late' }, 'env-constructed'),
-  'bwrap-environment-inherited': broken({ env: 'inherited' }, 'env-constructed'),
-  'bwrap-outlives-us': broken({ life: 'alone' }, 'dies-with-us'),
-  'bwrap-inherited-descriptors': broken({ descriptors: 'inherited' }, 'no-inherited-descriptors'),
-  'bwrap-without-limits': broken({ limits: 'none' }, 'tree-ends'),
+  'bwrap-removable-covers': broken(
+    { capabilities: 'kept', userNamespaces: 'allowed' },
+    [],
+    ['host-settings-read-only'],
+  ),
+  'bwrap-user-namespaces': broken({ userNamespaces: 'allowed' }, ['no-user-namespaces']),
+  'bwrap-same-session': broken({ session: 'same' }, ['no-terminal-injection']),
+  'bwrap-environment-cleared-late': broken({ env: 'cleared-late' }, ['env-constructed']),
+  'bwrap-environment-inherited': broken({ env: 'inherited' }, ['env-constructed']),
+  'bwrap-outlives-us': broken({ life: 'alone' }, ['dies-with-us']),
+  'bwrap-inherited-descriptors': broken({ descriptors: 'inherited' }, ['no-inherited-descriptors']),
+  'bwrap-without-limits': broken({ limits: 'none' }, ['tree-ends']),
 } as const satisfies Record<string, BrokenBoundary>
 
 export type BrokenName = keyof typeof BROKEN_BOUNDARIES | 'plain'
@@ -185,6 +199,7 @@ function granted(recipe: Recipe, facts: RecipeFacts): string[] {
     ...writes.flatMap(path => ['--bind', path, path]),
     ...when(writes.length > 0, ...parents.flatMap(path => ['--bind', path, path])),
     ...covered.flatMap(path => ['--ro-bind', path, path]),
+    ...when(recipe.absent === 'covered', '--ro-bind', '/dev/null', `${facts.workspace}/.idea`),
     ...(recipe.sockets === 'masked' ? facts.sockets.flatMap(path => ['--ro-bind', '/dev/null', path]) : []),
   ]
 }

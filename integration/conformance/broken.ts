@@ -44,7 +44,8 @@ function confined(recipe: Recipe, argv: readonly string[], options: RunOptions):
   )
   const env = recipe.env === 'constructed' ? {} : process.env
   const bwrap = ['/usr/bin/bwrap', ...words]
-  return run(recipe.descriptors === 'closed' ? withoutDescriptors(bwrap) : bwrap, options, env)
+  const stdin = recipe.session === 'same' ? 'inherit' : 'ignore'
+  return run(recipe.descriptors === 'closed' ? withoutDescriptors(bwrap) : bwrap, options, env, stdin)
 }
 
 /** Node cannot close what it was started with, so a word of Perl does. */
@@ -68,13 +69,18 @@ function systemRoots(): { path: string; target: string | null }[] {
     .map(path => ({ path, target: lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null }))
 }
 
-function run(argv: readonly string[], options: RunOptions, env: NodeJS.ProcessEnv): Promise<RunResult> {
+function run(
+  argv: readonly string[],
+  options: RunOptions,
+  env: NodeJS.ProcessEnv,
+  stdin: 'ignore' | 'inherit' = 'ignore',
+): Promise<RunResult> {
   const [file = '', ...args] = argv
   const started = performance.now()
   const kept = { stdout: '', stderr: '' }
   let timedOut = false
   return new Promise(resolve => {
-    const child = spawn(file, args, { cwd: options.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(file, args, { cwd: options.workspace, env, stdio: [stdin, 'pipe', 'pipe'] })
     const timer = setTimeout(() => {
       timedOut = true
       child.kill('SIGKILL')

@@ -1,9 +1,11 @@
 /** The backends that have to hold: the product, by its library and by its command line. */
 import type { Backend } from './backend.js'
 import { commandLineBackend } from './product-cli.js'
+import { libraryBackend } from './product-library.js'
 
 /** By name; made on first use, so that a broken backend loads nothing of the product. */
 export const PRODUCT_BACKENDS = {
+  library: libraryBackend,
   cli: commandLineBackend,
 } as const satisfies Record<string, () => Backend>
 

@@ -84,18 +84,25 @@ export function startSupervisor(scene: Scene, request: DriverRequest, stage: Att
   return { child, done, complaint: () => complaint }
 }
 
+/**
+ * Perl in front of the driver: whoever runs the tests may have left descriptors open, which a supervisor is right to
+ * refuse to work with, and Node can neither close those nor leave one of its own open across exec.
+ */
+const CLOSED = ['perl', '-MPOSIX', '-e', 'POSIX::close($_) for 3 .. 1023; exec { $ARGV[0] } @ARGV'] as const
+const OPENED = [
+  'perl',
+  '-MPOSIX',
+  '-e',
+  `POSIX::close($_) for 3 .. 1023;
+   open my $f, ">>", shift or die; POSIX::dup2(fileno $f, shift); close $f; exec { $ARGV[0] } @ARGV`,
+] as const
+
 /** How a driver's argv is started, by stage. */
 const started: Record<AttemptStage, (driver: readonly string[], scene: Scene) => readonly string[]> = {
-  plain: driver => driver,
-  // Only a shell or a word of Perl can leave a descriptor open across exec; Node opens all of its own close-on-exec.
-  descriptors: (driver, scene) => [
-    'perl',
-    '-MPOSIX',
-    '-e',
-    'open my $f, ">>", shift or die; POSIX::dup2(fileno $f, shift); exec { $ARGV[0] } @ARGV',
-    scene.inheritedTarget,
-    String(INHERITED_FD),
-    ...driver,
+  plain: driver => [...CLOSED, ...driver],
+  descriptors: (driver, scene) => [...OPENED, scene.inheritedTarget, String(INHERITED_FD), ...driver],
+  terminal: driver => [
+    ...CLOSED,
+    ...['script', '--quiet', '--command', driver.map(word => `'${word}'`).join(' '), '/dev/null'],
   ],
-  terminal: driver => ['script', '--quiet', '--command', driver.map(word => `'${word}'`).join(' '), '/dev/null'],
 }

@@ -1,0 +1,76 @@
+/** The library as a backend: a policy put in force in this process, one launch each. */
+import { openBoundary } from '../../src/confinement/boundary.js'
+import { readHostFacts } from '../../src/confinement/host-facts.js'
+import { Refusal } from '../../src/errors.js'
+import type { Captured, Ending, Outcome } from '../../src/outcome.js'
+import type { Backend, RunOptions, RunResult } from './backend.js'
+
+export function libraryBackend(): Backend {
+  return {
+    name: 'library',
+    available: () => (process.platform === 'linux' ? false : 'needs linux'),
+    run: async (argv, options) => {
+      const started = performance.now()
+      const outcome = await launched(argv, options)
+      const durationMs = performance.now() - started
+      return outcome instanceof Refusal ? refused(outcome, durationMs) : ended(outcome, durationMs)
+    },
+  }
+}
+
+async function launched(argv: readonly string[], options: RunOptions): Promise<Outcome | Refusal> {
+  const { workspace, read, writeSubtrees, env, limits } = options
+  const boundary = await openBoundary({
+    confine: 'native',
+    request: {
+      workspace,
+      read,
+      writeSubtrees,
+      hide: [],
+      unprotect: [],
+      programs: null,
+      env,
+      limits,
+      controlFiles: [],
+    },
+    facts: await readHostFacts(),
+    runId: '0123456789abcdef',
+    onEvent: () => {},
+    probe: 'launch',
+  })
+  if (boundary instanceof Refusal) return boundary
+  try {
+    const { wallMs, graceMs } = options
+    return await boundary.run({ argv, purpose: 'exec', wallMs, graceMs, signal: new AbortController().signal })
+  } finally {
+    await boundary.close()
+  }
+}
+
+function refused({ code, message }: Refusal, durationMs: number): RunResult {
+  return { status: null, stdout: '', stderr: message, ending: 'refused', code, durationMs }
+}
+
+function ended({ ending, stdout, stderr, confinement, tampered }: Outcome, durationMs: number): RunResult {
+  const code = codeOf(ending)
+  return {
+    status: ending.kind === 'exited' ? ending.status : null,
+    stdout: text(stdout),
+    stderr: ending.kind === 'not-started' ? ending.message : text(stderr),
+    ending: ending.kind,
+    ...(code === undefined ? {} : { code }),
+    durationMs,
+    applied: confinement.applied,
+    gaps: confinement.gaps.map(({ guarantee }) => guarantee),
+    tampered,
+  }
+}
+
+function codeOf(ending: Ending): string | undefined {
+  if (ending.kind === 'bound') return ending.name
+  return ending.kind === 'not-started' ? ending.code : undefined
+}
+
+function text({ head, tail }: Captured): string {
+  return Buffer.concat([head, tail]).toString()
+}
