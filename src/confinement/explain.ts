@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { AppliedLimit, Gap } from '../outcome.js'
-import { disassembleBytes } from './seccomp-bpf.js'
+import { disassembleBytes } from './seccomp-text.js'
 import type { LandedRule, LaunchPlan, Policy } from './types.js'
 
 export interface Explanation {

@@ -10,7 +10,7 @@
 import rules from '../../native-profiles/seccomp-rules.json' with { type: 'json' }
 import aarch64 from '../../native-profiles/syscalls-aarch64.json' with { type: 'json' }
 import x86_64 from '../../native-profiles/syscalls-x86_64.json' with { type: 'json' }
-import { assemble, BPF, decode, encode, type Instruction, type Line } from './bpf-assembler.js'
+import { assemble, encode, type Instruction, type Line } from './bpf-assembler.js'
 
 export type FilterArch = 'x86_64' | 'aarch64'
 export type FilterAction = 'EPERM' | 'ENOSYS'
@@ -57,7 +57,7 @@ export const AUDIT_ARCH: Readonly<Record<FilterArch, number>> = { x86_64: 0xc000
 export const X32_BIT = 0x40000000
 
 /** Offsets in struct seccomp_data. */
-const OFFSETS = { nr: 0, arch: 4, args: 16 } as const
+export const OFFSETS = { nr: 0, arch: 4, args: 16 } as const
 
 const NUMBERS: Readonly<Record<FilterArch, Readonly<Record<string, number>>>> = {
   x86_64: x86_64.numbers,
@@ -80,6 +80,11 @@ export function filterRows(options: FilterOptions): FilterRow[] {
 /** The number of `call`; undefined where the processor does not have it. */
 export function callNumber(arch: FilterArch, call: string): number | undefined {
   return NUMBERS[arch][call]
+}
+
+/** The calls of the table by number. */
+export function callNames(arch: FilterArch): ReadonlyMap<number, string> {
+  return new Map(Object.entries(NUMBERS[arch]).map(([name, number]) => [number, name]))
 }
 
 /** The filter for `options`. */
@@ -138,43 +143,4 @@ function testLines({ arg, op, value, mask }: FilterTest, past: string): Line[] {
       ? { op: 'jump', test: 'eq', value, yes: past, no: null }
       : { op: 'jump', test: op, value, yes: null, no: past },
   ]
-}
-
-/** The program as text, one instruction a line, with the calls by name: for `explain` and for review. */
-export function disassemble(program: readonly Instruction[], arch: FilterArch): string {
-  const names = new Map(Object.entries(NUMBERS[arch]).map(([name, number]) => [number, name]))
-  let loaded = ''
-  const lines = program.map((instruction, at) => {
-    if (instruction.code === BPF.load) loaded = fieldName(instruction.k)
-    return `${String(at).padStart(4, '0')}  ${wordsOf(instruction, at, loaded === 'nr' ? names : null)}`
-  })
-  return `${lines.join('\n')}\n`
-}
-
-/** A program of ours from its bytes; its second instruction says for which processor it is. */
-export function disassembleBytes(bytes: Uint8Array): string {
-  const program = decode(bytes)
-  const arch = (['x86_64', 'aarch64'] as const).find(name => AUDIT_ARCH[name] === program[1]?.k)
-  if (arch === undefined) throw new Error('these bytes are no program of ours')
-  return disassemble(program, arch)
-}
-
-const SIGNS: Readonly<Record<number, string>> = { [BPF.eq]: '==', [BPF.ge]: '>=', [BPF.any]: '&' }
-
-function wordsOf({ code, jt, jf, k }: Instruction, at: number, names: ReadonlyMap<number, string> | null): string {
-  const to = (offset: number): string => String(at + 1 + offset).padStart(4, '0')
-  if (code === BPF.load) return `load ${fieldName(k)}`
-  if (code === BPF.and) return `and ${hex(k)}`
-  if (code === BPF.return) return `return ${Object.entries(RETURNS).find(([, value]) => value === k)?.[0] ?? hex(k)}`
-  if (code === BPF.goto) return `goto ${to(k)}`
-  return `if ${SIGNS[code] ?? hex(code)} ${names?.get(k) ?? hex(k)} ${to(jt)} else ${to(jf)}`
-}
-
-function fieldName(offset: number): string {
-  if (offset === OFFSETS.nr) return 'nr'
-  return offset === OFFSETS.arch ? 'arch' : `arg${(offset - OFFSETS.args) / 8}`
-}
-
-function hex(value: number): string {
-  return `0x${value.toString(16)}`
 }
