@@ -38,7 +38,7 @@ export function needsApproval(call: Pick<ResolvedCall, 'envelope' | 'approval'>,
 
 /**
  * The approver of `mode`. `terminal` is null where nobody can be asked: then `prompt` refuses the run and `auto`
- * denies, after one line through `note`.
+ * denies, and says so once through `note`.
  */
 export function makeApprover(
   mode: ApprovalMode,
@@ -47,12 +47,7 @@ export function makeApprover(
   if (mode === 'all') return { decide: () => Promise.resolve(APPROVED) }
   if (mode === 'deny') return denying('--approve deny answers every question with no')
   if (terminal !== null) return new TerminalApprover(terminal)
-  if (mode === 'auto') {
-    note(
-      'note: no terminal to ask on: calls above the risk ceiling are denied (--approve-up-to RISK or --yes allows them)',
-    )
-    return denying('there is no terminal to ask on; --approve-up-to RISK or --yes would allow it')
-  }
+  if (mode === 'auto') return new Unattended(note)
   const said = '--approve prompt needs a terminal and there is none; use --approve deny, --approve-up-to RISK or --yes'
   return new Refusal('terminal-needed', { flag: '--approve prompt' }, said)
 }
@@ -65,6 +60,20 @@ function denied(reason: string): Approval {
 
 function denying(reason: string): Approver {
   return { decide: () => Promise.resolve(denied(reason)) }
+}
+
+/** `auto` with nobody there: the first denial is told to the operator too, a run that never asks stays quiet. */
+class Unattended implements Approver {
+  #told = false
+
+  constructor(readonly note: (line: string) => void) {}
+
+  decide(): Promise<Approval> {
+    const allows = '--approve-up-to RISK or --yes allows them'
+    if (!this.#told) this.note(`note: no terminal to ask on: calls above the risk ceiling are denied (${allows})`)
+    this.#told = true
+    return Promise.resolve(denied('there is no terminal to ask on; --approve-up-to RISK or --yes would allow it'))
+  }
 }
 
 type Answer = 'once' | 'always' | 'no'

@@ -24,13 +24,15 @@ export async function runLoop(options: LoopOptions): Promise<LoopEnd> {
   emitStart(options)
   const run = openRun(options)
   try {
-    return conclude(run, await cycle(run))
+    const ended = await cycle(run)
+    // Before the last event, so that a stop that comes with it adds nothing after it.
+    run.stopping.dispose()
+    return conclude(run, ended)
   } catch (bug) {
+    run.stopping.dispose()
     const reason = bug instanceof Error ? bug.message : String(bug)
     options.emit({ kind: 'failed', code: 'bug', reason, turns: run.turns })
     throw bug
-  } finally {
-    run.stopping.dispose()
   }
 }
 

@@ -44,7 +44,10 @@ export async function requestTurn(run: Run): Promise<TurnResult | Ended> {
   }
 }
 
-/** Milliseconds before extra attempt `attempt` (from 1), or null when there is none. The longer of the two wins. */
+/**
+ * Milliseconds before extra attempt `attempt` (from 1), or null when there is none. The endpoint's `Retry-After` can
+ * lengthen the loop's own pause, up to its bound: an endpoint that names an hour is asked again after 30 s.
+ */
 export function pauseBefore(attempt: number, failure: WireFailure): number | null {
   const own = RETRY_PAUSES_MS[attempt - 1]
   if (!failure.retriable || own === undefined) return null
