@@ -37,7 +37,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopEnd> {
 }
 
 /** The published list must be one a wire can send: bounded, with names that are told apart. */
-export function refuseTools({ specs }: ToolPort): Refusal | null {
+function refuseTools({ specs }: ToolPort): Refusal | null {
   if (specs.length > TOOLS_PER_TURN_MAX) return overBound('tools per turn', TOOLS_PER_TURN_MAX, specs.length)
   const seen = new Set<string>()
   for (const { name, description } of specs) {

@@ -8,7 +8,7 @@ import { pause, unlessAbandoned } from './stopping.js'
 const ABANDON_MS = 2_000
 
 /** Everything that is sent, in an order that keeps earlier turns a byte-equal beginning of later ones. */
-export function turnRequest({ options, items }: Run): TurnRequest {
+function turnRequest({ options, items }: Run): TurnRequest {
   const { requestedModel, context, tools, budget, sampling } = options
   return {
     model: requestedModel,
@@ -48,7 +48,7 @@ export async function requestTurn(run: Run): Promise<TurnResult | Ended> {
  * Milliseconds before extra attempt `attempt` (from 1), or null when there is none. The endpoint's `Retry-After` can
  * lengthen the loop's own pause, up to its bound: an endpoint that names an hour is asked again after 30 s.
  */
-export function pauseBefore(attempt: number, failure: WireFailure): number | null {
+function pauseBefore(attempt: number, failure: WireFailure): number | null {
   const own = RETRY_PAUSES_MS[attempt - 1]
   if (!failure.retriable || own === undefined) return null
   return Math.max(own, Math.min(failure.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX))
