@@ -90,7 +90,8 @@ export function replaceGuardedFile(place: GuardedPlace, content: Uint8Array | Ed
     if (old instanceof Refusal) return old
     const bytes = content instanceof Uint8Array ? content : edited(folder, name, path, content)
     if (bytes instanceof Refusal) return bytes
-    const refused = putInPlace({ folder, name, path, old, bytes })
+    const still = content instanceof Uint8Array ? 'plain' : 'as-read'
+    const refused = putInPlace({ folder, name, path, old, bytes, still })
     return refused ?? { bytes: bytes.length, created: folder.created }
   })
 }
@@ -172,16 +173,19 @@ interface Replacement {
   readonly path: string
   readonly old: BigIntStats | null
   readonly bytes: Uint8Array
+  /** What has to stand at the name right before the rename: what an edit has read, or any plain file or nothing. */
+  readonly still: 'as-read' | 'plain'
 }
 
-function putInPlace({ folder, name, path, old, bytes }: Replacement): Refusal | null {
+function putInPlace(replacement: Replacement): Refusal | null {
+  const { folder, name, path, old, bytes } = replacement
   const temporary = `.harness-${randomBytes(8).toString('hex')}.tmp`
   const fd = openSync(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | folder.noFollow, old === null ? 0o666 : 0o600)
   try {
     fill(fd, bytes)
     takeOver(fd, old, statSync(folder.at(''), { bigint: true }))
     fsyncSync(fd)
-    const refused = stillAsSeen(folder, name, path, old)
+    const refused = stillThere(replacement)
     if (refused === null) renameSync(folder.at(temporary), folder.at(name))
     else discard(folder, temporary)
     return refused
@@ -227,15 +231,16 @@ function give(fd: number, uid: bigint, gid: bigint): boolean {
   }
 }
 
-/** Right before the rename: the name still holds the file that was seen. */
-function stillAsSeen(folder: GuardedFolder, name: string, path: string, old: BigIntStats | null): Refusal | null {
+/** An edit of one text must not undo another writer's; a whole new text may. Neither goes on where a link appeared. */
+function stillThere({ folder, name, path, old, still }: Replacement): Refusal | null {
   const now = lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false })
-  const same =
-    now === undefined || old === null
-      ? now === undefined && old === null
-      : sameIdentity(identityOf(now), identityOf(old)) && now.mtimeNs === old.mtimeNs && now.size === old.size
-  if (same) return null
-  const text = `${shown(path)} changed while it was written: nothing was replaced; read it again`
+  if (still === 'plain') {
+    const plain = now === undefined ? null : plainOrRefusal(now, path)
+    return plain instanceof Refusal ? plain : null
+  }
+  const same = now !== undefined && old !== null && sameIdentity(identityOf(now), identityOf(old))
+  if (same && now.mtimeNs === old.mtimeNs && now.size === old.size) return null
+  const text = `${shown(path)} changed while it was edited: nothing was replaced; read it again`
   return new Refusal('changed-while-checked', { path }, text)
 }
 
