@@ -37,7 +37,7 @@ const STEPS: readonly Step[] = [
     needs: ['file_edit'],
     says: 'The greeting lacks its exclamation mark. I add it.',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the sample program
-    calls: [{ name: 'file_edit', arguments: { path: 'greet.mjs', old: 'Hello, ${name}', new: 'Hello, ${name}!' } }],
+    calls: [{ name: 'file_edit', arguments: { path: 'greet.mjs', old: '`Hello, ${name}`', new: '`Hello, ${name}!`' } }],
   },
   { needs: ['run', 'file_edit'], says: 'I run the test again.', calls: [RUN_TEST] },
   { needs: ['run'], unless: ['file_edit'], says: 'I run the test.', calls: [RUN_TEST] },

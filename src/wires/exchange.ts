@@ -57,6 +57,8 @@ class Exchange implements Reply {
   #timer: NodeJS.Timeout | undefined
   /** The first cause of failing wins over what the closing socket then says. */
   #cause: WireFailure | null = null
+  /** Nothing is waited for any more; a late event of the socket starts no new wait. */
+  #over = false
 
   constructor(connector: Connector, request: PostRequest) {
     this.#connector = connector
@@ -152,6 +154,7 @@ class Exchange implements Reply {
 
   #wait(ms: number, what: string): void {
     clearTimeout(this.#timer)
+    if (this.#over) return
     this.#timer = setTimeout(() => {
       this.#fail({ code: 'transport', retriable: true, message: `the endpoint ${what}` })
     }, ms)
@@ -166,6 +169,7 @@ class Exchange implements Reply {
   }
 
   #done(): void {
+    this.#over = true
     clearTimeout(this.#timer)
     this.#request.signal.removeEventListener('abort', this.#abort)
   }

@@ -108,7 +108,7 @@ class Decoder implements ResponsesDecoder {
       case 'response.failed':
         return this.#fail(failureOfErrorObject(isJsonObject(event.response) ? event.response.error : null))
       case 'error':
-        return this.#fail(failureOfErrorObject(isJsonObject(event.error) ? event.error : event))
+        return this.#fail(failureOfErrorObject(errorOf(event)))
       default:
         return SILENT.has(type) ? [] : this.#unknown(type)
     }
@@ -202,6 +202,11 @@ class Decoder implements ResponsesDecoder {
     if (!Array.isArray(output)) return []
     return (output as readonly Json[]).filter(isJsonObject).map((item, index) => ({ index, item }))
   }
+}
+
+/** The error inside an error event, or the event itself, whose type says nothing about the error. */
+function errorOf(event: JsonObject): JsonObject {
+  return isJsonObject(event.error) ? event.error : { ...event, type: null }
 }
 
 function textEvent(kind: 'text-delta' | 'reasoning-delta', delta: unknown): readonly StreamEvent[] {

@@ -112,22 +112,20 @@ async function streamTurn(request: TurnRequest, seams: Seams, context: TurnConte
   return { ...outcome, failure: { ...outcome.failure, message: redact(outcome.failure.message) } }
 }
 
-/** Passes a 2xx answer that can be an event stream; throws {@link ExchangeError} for any other. */
+/** Passes a 2xx answer that can be an event stream; else throws {@link ExchangeError} with the answer's own words. */
 async function checkReply(reply: Reply, redact: (text: string) => string): Promise<void> {
   const { status, headers } = reply
-  if (status < 200 || status > 299) {
-    throw new ExchangeError(failureOfStatus(status, redact(await reply.firstText()), headers, Date.now()))
-  }
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
   const encoding = headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity')
+  const succeeded = status >= 200 && status <= 299
+  if (succeeded && encoding === 'identity' && type !== 'text/html' && type !== 'application/json') return
+  const text = redact(await reply.firstText())
+  if (!succeeded) throw new ExchangeError(failureOfStatus(status, text, headers, Date.now()))
+  if (encoding !== 'identity') {
     throw new ExchangeError(protocolFailure(`sent ${wordsOf(encoding)}, which was not asked for`))
-  if (type === 'text/html' || type === 'application/json') {
-    const words = wordsOf(redact(await reply.firstText()))
-    throw new ExchangeError(
-      protocolFailure(`answered ${type} where an event stream is needed; check the base URL: ${words}`),
-    )
   }
+  const why = `answered ${type} where an event stream is needed; check the base URL: ${wordsOf(text)}`
+  throw new ExchangeError(protocolFailure(why))
 }
 
 async function* frames(reply: Reply): AsyncGenerator<string> {

@@ -1,0 +1,56 @@
+/** Small turns for tests of the wires. */
+import type { JsonObject } from '../../src/json.js'
+import type { ModelPort, StreamEvent, TurnOutcome, TurnRequest } from '../../src/wires/port.js'
+
+/** An event: it says what it is. */
+type Typed = JsonObject & { readonly type: string }
+
+/** A turn with nothing in it but a question. */
+export function turnRequest(over: Partial<TurnRequest> = {}): TurnRequest {
+  return {
+    model: 'model-1',
+    instruction: 'Be brief.',
+    items: [{ kind: 'user-text', text: 'Hello?' }],
+    tools: [],
+    toolChoice: { kind: 'auto' },
+    ...over,
+  }
+}
+
+/** Runs one turn and keeps what was shown. */
+export async function runTurn(
+  model: ModelPort,
+  request: TurnRequest = turnRequest(),
+  signal: AbortSignal = new AbortController().signal,
+): Promise<{ outcome: TurnOutcome; shown: StreamEvent[] }> {
+  const shown: StreamEvent[] = []
+  const outcome = await model.turn(request, { signal, onEvent: event => shown.push(event) })
+  return { outcome, shown }
+}
+
+/** A whole answer of the Responses API as events: `text` in two deltas, then the given items. */
+export function answerEvents(text: string, items: readonly JsonObject[] = []): Typed[] {
+  const half = Math.ceil(text.length / 2)
+  const message = { type: 'message', id: 'm1', role: 'assistant', content: [{ type: 'output_text', text }] }
+  return [
+    { type: 'response.created', response: { id: 'r1', model: 'model-1-2026' } },
+    ...(text === ''
+      ? []
+      : [
+          { type: 'response.output_text.delta', output_index: 0, item_id: 'm1', delta: text.slice(0, half) },
+          { type: 'response.output_text.delta', output_index: 0, item_id: 'm1', delta: text.slice(half) },
+          { type: 'response.output_item.done', output_index: 0, item: message },
+        ]),
+    ...items.map((item, index) => ({ type: 'response.output_item.done', output_index: index + 1, item })),
+    {
+      type: 'response.completed',
+      response: { id: 'r1', model: 'model-1-2026', usage: { input_tokens: 7, output_tokens: 3 } },
+    },
+  ]
+}
+
+/** Events as the real endpoint frames them, with the sentinel. */
+export function framed(events: readonly Typed[]): string {
+  const frames = events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  return `${frames.join('')}data: [DONE]\n\n`
+}
