@@ -94,7 +94,7 @@ for (const run of RUNS.filter(({ privilege }) => privilegesHere().includes(privi
     `${run.name}, ${run.privilege}: ${[...(run.stages ?? ['every stage']), ...(run.trees ?? [])].join(' ')}`,
     { skip },
     async t => {
-      const verdicts = await judge(run.name, run.privilege, run)
+      const { verdicts } = await judge(run.name, run.privilege, run)
       note(verdicts)
       for (const guarantee of expected(run)) {
         const broken = verdicts.filter(verdict => verdict.guarantee === guarantee && verdict.result === 'succeeded')

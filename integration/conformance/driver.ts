@@ -3,7 +3,7 @@
  * hold an open descriptor, sit on a terminal, and be killed.
  *
  * Usage: node driver.mjs REQUEST.json RESULT.json. The request is a {@link DriverRequest}. On stdout: `calling` right
- * before each call. `{supervisor}` in an argv is the supervisor's pid.
+ * before each call, and `supervisor PID` where a backend starts the real supervisor as a process. `{supervisor}` in an argv is the supervisor's pid.
  */
 import { readFileSync, writeFileSync, writeSync } from 'node:fs'
 import type { Backend, RunOptions, RunResult } from './backend.js'

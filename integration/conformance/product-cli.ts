@@ -1,7 +1,7 @@
 /** The command line as a backend: `harness exec`, started as its users start it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -55,6 +55,8 @@ async function run(argv: readonly string[], options: RunOptions, outcomeFile: st
     cwd: options.workspace,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // Said to whoever started the driver: this is the process to kill when the supervisor is to die.
+  writeSync(1, `supervisor ${child.pid}\n`)
   const kept = { stdout: '', stderr: '' }
   child.stdout.on('data', data => {
     kept.stdout += String(data)

@@ -20,6 +20,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { projectRoot } from '../../test/support/root.js'
 import type { Privilege } from './backend.js'
@@ -85,7 +86,7 @@ export async function openScene(privilege: Privilege, driver: string): Promise<S
   await makeRepositories(at('workspace'))
   cpSync(join(projectRoot, 'integration/fixtures/escape'), at('tools'), { recursive: true })
   cpSync(driver, join(at('tools'), 'driver.mjs'))
-  const built = join(projectRoot, 'dist/bin')
+  const built = join(dirname(fileURLToPath(import.meta.url)), '../../bin')
   if (existsSync(built)) cpSync(built, join(at('tools'), 'bin'), { recursive: true })
   const tmpFile = join(realpathSync(tmpdir()), `${uniqueName}-seen`)
   writeFileSync(tmpFile, 'outside')

@@ -22,19 +22,30 @@ export interface JudgeOptions {
   readonly trees?: readonly TreeCheck[]
 }
 
-/** Every verdict on `backend`, run by `privilege`. */
+/** What came of every attempt, and what the backend itself says that it applied (null: it says nothing). */
+export interface Judgement {
+  readonly verdicts: readonly Verdict[]
+  readonly applied: readonly string[] | null
+  readonly gaps: readonly string[] | null
+}
+
+/** Tries `backend`, run by `privilege`. */
 export async function judge(
   backend: BackendName,
   privilege: Privilege,
   { stages = ['plain', 'descriptors', 'terminal'], trees }: JudgeOptions = {},
-): Promise<readonly Verdict[]> {
+): Promise<Judgement> {
   const scene = await openScene(privilege, await bundleDriver())
   try {
-    const verdicts: Verdict[] = []
     // Trees first: the attempts of a broken boundary damage the workspace that the tree checks compare.
-    verdicts.push(...(await judgeTrees(backend, scene, trees)))
-    for (const stage of stages) verdicts.push(...(await judgeStage(backend, scene, stage)))
-    return verdicts
+    const verdicts: Verdict[] = [...(await judgeTrees(backend, scene, trees))]
+    let said: Pick<Judgement, 'applied' | 'gaps'> = { applied: null, gaps: null }
+    for (const stage of stages) {
+      const judged = await judgeStage(backend, scene, stage)
+      verdicts.push(...judged.verdicts)
+      if (judged.applied !== null) said = judged
+    }
+    return { verdicts, applied: said.applied, gaps: said.gaps }
   } finally {
     await scene.close()
   }
@@ -66,7 +77,7 @@ function argvOf(program: AttemptProgram, scene: Scene, names: readonly string[])
     : ['node', at, scene.factsFile, '{supervisor}', ...names]
 }
 
-async function judgeStage(backend: BackendName, scene: Scene, stage: AttemptStage): Promise<readonly Verdict[]> {
+async function judgeStage(backend: BackendName, scene: Scene, stage: AttemptStage): Promise<Judgement> {
   const programs = PROGRAMS.filter(program => attemptsOf(stage, program).length > 0)
   const calls = programs.map(program => {
     const names = attemptsOf(stage, program).map(({ name }) => name)
@@ -87,7 +98,9 @@ async function judgeStage(backend: BackendName, scene: Scene, stage: AttemptStag
       ? { ...verdict, detail: `${verdict.detail} ${complaint}` }
       : verdict,
   )
-  return before === null ? explained : [...explained, ...evidence(scene, before, response !== null)]
+  const found = before === null ? [] : evidence(scene, before, response !== null)
+  const { applied = null, gaps = null } = results[0] ?? {}
+  return { verdicts: [...explained, ...found], applied, gaps }
 }
 
 /** A supervisor that declines to launch anything while it holds such a descriptor has kept it out. */

@@ -47,6 +47,10 @@ export interface Supervisor {
   readonly done: Promise<DriverResponse | null>
   /** What the driver said on stderr so far. */
   complaint(): string
+  /** Settles when the driver is about to make its first call, or has ended. */
+  readonly calling: Promise<void>
+  /** Kills the process that supervises: the driver, or the command line that it has started. */
+  kill(): void
 }
 
 let serial = 0
@@ -75,13 +79,25 @@ export function startSupervisor(scene: Scene, request: DriverRequest, stage: Att
   child.stderr?.on('data', data => {
     complaint += String(data)
   })
-  child.stdout?.resume()
+  let said = ''
+  const calling = new Promise<void>(resolve => {
+    child.once('exit', () => resolve())
+    child.stdout?.on('data', data => {
+      said += String(data)
+      resolve()
+    })
+  })
   const done = once(child, 'exit').then(() => {
     child.stdin?.destroy()
     if (!existsSync(responseFile)) return null
     return JSON.parse(readFileSync(responseFile, 'utf8')) as DriverResponse
   })
-  return { child, done, complaint: () => complaint }
+  const kill = (): void => {
+    const started = /supervisor (\d+)/.exec(said)?.[1]
+    if (started === undefined) child.kill('SIGKILL')
+    else process.kill(Number(started), 'SIGKILL')
+  }
+  return { child, done, complaint: () => complaint, calling, kill }
 }
 
 /**

@@ -198,14 +198,14 @@ async function judgeKill(backend: BackendName, scene: Scene): Promise<readonly V
     'left-in-workspace-after-kill',
   ] as const
   if (!running) {
-    supervisor.child.kill('SIGKILL')
+    supervisor.kill()
     await supervisor.done
     await endMarked(marker)
     return names.map(name => unobserved(name, `the tree did not come up: ${supervisor.complaint()}`))
   }
   const during = await sameWorkspace(scene, before, status)
   const roots = commandProcesses(marker).filter(({ uid }) => uid === 0)
-  supervisor.child.kill('SIGKILL')
+  supervisor.kill()
   await supervisor.done
   await within(GONE_WITHIN_MS, () => marked(marker).length === 0)
   const left = marked(marker).length
@@ -229,6 +229,9 @@ async function sameWorkspace(scene: Scene, before: ReturnType<typeof snapshot>, 
 /** Milliseconds after the start of a launch: before, around and after the moment in which a sandbox ties its life to ours. */
 const INSTANTS_MS = [0, 2, 4, 7, 11, 16, 25, 40] as const
 
+/** The command line starts a Node of its own before it launches anything. */
+const CLI_START_MS = 60
+
 async function judgeEarlyKill(backend: BackendName, scene: Scene): Promise<readonly Verdict[]> {
   const marker = `${scene.uniqueName}-early`
   let left = 0
@@ -238,11 +241,9 @@ async function judgeEarlyKill(backend: BackendName, scene: Scene): Promise<reado
     if (left > 0) break
     kills++
     const supervisor = startSupervisor(scene, { backend, calls: [treeCall(scene, marker, ['linger'], {})] })
-    await new Promise<void>(resolve => {
-      supervisor.child.stdout?.once('data', () => setTimeout(resolve, instant))
-      supervisor.child.once('exit', () => resolve())
-    })
-    supervisor.child.kill('SIGKILL')
+    await supervisor.calling
+    await new Promise(resolve => setTimeout(resolve, instant + (backend === 'cli' ? CLI_START_MS : 0)))
+    supervisor.kill()
     await supervisor.done
     await within(GONE_WITHIN_MS, () => marked(marker).length === 0)
     left = marked(marker).length

@@ -1,0 +1,21 @@
+/** The boundary of `harness exec`, started as its users start it. */
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { needs } from '../../test/support/needs.js'
+import { privilegesHere } from '../conformance/scene.js'
+import { holdsItsRow } from './holds.js'
+
+const TIMEOUT_MS = 120_000
+t.setTimeout(3 * TIMEOUT_MS)
+
+const built = existsSync(join(dirname(fileURLToPath(import.meta.url)), '../../bin/harness.cjs'))
+const mustRun = process.env.HARNESS_MUST_CONFINE === '1'
+const skip = needs('linux', 'bubblewrap', 'perl', 'git') || (built || mustRun ? false : 'needs the built command line')
+
+for (const privilege of privilegesHere()) {
+  t.test(`bubblewrap, by harness exec, ${privilege}`, { skip, timeout: TIMEOUT_MS }, t =>
+    holdsItsRow(t, { backend: 'cli', boundary: 'bubblewrap', privilege }),
+  )
+}
