@@ -52,7 +52,12 @@ export interface RefusalDetails {
   cancelled: Record<string, never>
   // confinement
   'confinement-off': Record<string, never>
-  'boundary-unavailable': { readonly boundary: string; readonly probe: string; readonly text: string; readonly fix: string }
+  'boundary-unavailable': {
+    readonly boundary: string
+    readonly probe: string
+    readonly text: string
+    readonly fix: string
+  }
   'boundary-unknown': { readonly name: string; readonly known: readonly string[] }
   'program-not-allowed': { readonly program: string; readonly allowed: readonly string[] }
   'rule-too-large': { readonly rule: string; readonly mounts: number; readonly limit: number }
@@ -93,10 +98,7 @@ export class Refusal<Code extends RefusalCode = RefusalCode> extends Error {
 }
 
 /** Narrows an unknown value to a refusal, and to one code where given. */
-export function isRefusal<Code extends RefusalCode = RefusalCode>(
-  error: unknown,
-  code?: Code,
-): error is Refusal<Code> {
+export function isRefusal<Code extends RefusalCode = RefusalCode>(error: unknown, code?: Code): error is Refusal<Code> {
   return error instanceof Refusal && (code === undefined || error.code === code)
 }
 

@@ -75,7 +75,10 @@ t.test('imports point leftwards only', async t => {
 
 t.test('no import cycles', async t => {
   const graph = new Map(
-    sources.map(({ file, imports }) => [file, imports.filter(name => name.startsWith('.')).map(name => target(file, name))]),
+    sources.map(({ file, imports }) => [
+      file,
+      imports.filter(name => name.startsWith('.')).map(name => target(file, name)),
+    ]),
   )
   const done = new Set<string>()
   const visit = (file: string, path: readonly string[]): void => {
@@ -101,7 +104,11 @@ t.test('what reaches out of the process has one door', async t => {
 
 t.test('only the command line exits, and nobody writes past its sinks', async t => {
   const exits = sources.filter(({ text }) => /process\.exit\(/.test(text)).map(({ file }) => file)
-  t.strictSame(exits.filter(file => !file.startsWith('cli/')), [], 'process.exit is called in cli/ only')
+  t.strictSame(
+    exits.filter(file => !file.startsWith('cli/')),
+    [],
+    'process.exit is called in cli/ only',
+  )
   const writers = sources
     .filter(({ file, text }) => !file.startsWith('cli/boot/') && /process\.(stdout|stderr)\.write|console\./.test(text))
     .map(({ file }) => file)

@@ -44,7 +44,10 @@ async function bundle() {
     outfile: join(bin, 'main.cjs'),
     define: { HARNESS_VERSION: JSON.stringify(version) },
   })
-  const digest = createHash('sha256').update(readFileSync(join(bin, 'main.cjs'))).digest('hex').slice(0, 16)
+  const digest = createHash('sha256')
+    .update(readFileSync(join(bin, 'main.cjs')))
+    .digest('hex')
+    .slice(0, 16)
   for (const program of ['harness', 'hookcheck']) {
     const outfile = join(bin, `${program}.cjs`)
     await build({

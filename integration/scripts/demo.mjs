@@ -44,7 +44,9 @@ if (!existsSync(harness)) {
 }
 const workspace = sampleWorkspace()
 try {
-  const probe = await execa(process.execPath, [harness, 'exec', '--workspace', workspace, '--', 'true'], { reject: false })
+  const probe = await execa(process.execPath, [harness, 'exec', '--workspace', workspace, '--', 'true'], {
+    reject: false,
+  })
   const confined = probe.exitCode === 0
   if (!confined) {
     process.stderr.write(`${probe.stderr.trim()}\nno boundary here: the demo goes on with the reading tools only\n\n`)

@@ -44,8 +44,11 @@ export default class Summary extends Transform {
     if (!bad) return
     this.#failing.add(path[0])
     const { diff, found, wanted, stack } = result.diag ?? {}
-    const facts = diff ?? (found === undefined && wanted === undefined ? '' : `found ${show(found)}, wanted ${show(wanted)}\n`)
-    this.push(`FAIL ${[...path, result.name].join(' > ')}\n${facts ?? ''}${stack ? `  at ${stack.split('\n')[0]}\n` : ''}`)
+    const facts =
+      diff ?? (found === undefined && wanted === undefined ? '' : `found ${show(found)}, wanted ${show(wanted)}\n`)
+    this.push(
+      `FAIL ${[...path, result.name].join(' > ')}\n${facts ?? ''}${stack ? `  at ${stack.split('\n')[0]}\n` : ''}`,
+    )
   }
 
   #skip(result, path) {
@@ -62,7 +65,9 @@ export default class Summary extends Transform {
   _flush(done) {
     this.#parser.end()
     const { passed, failed, skipped } = this.#counts
-    this.push(`\n${this.#skips.map(line => `${line}\n`).join('')}\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
+    this.push(
+      `\n${this.#skips.map(line => `${line}\n`).join('')}\n${passed} passed, ${failed} failed, ${skipped} skipped\n`,
+    )
     done()
   }
 }

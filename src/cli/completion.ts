@@ -1,6 +1,7 @@
 /** Completion scripts for bash, zsh and fish, made from the flag table so that they cannot lag behind it. Pure. */
-import { COMMANDS } from './commands-table.js'
+
 import { Refusal } from '../errors.js'
+import { COMMANDS } from './commands-table.js'
 import { flagsOf } from './flags.js'
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }

@@ -25,7 +25,11 @@ export function confineChoice(command: CommandName, given: Given): ConfineChoice
   const choice = word ?? (LAUNCHES.has(command) ? 'auto' : 'off')
   const known = CHOICES.find(name => name === choice)
   if (known === undefined) {
-    throw new Refusal('boundary-unknown', { name: choice, known: CHOICES }, `--confine ${choice}: write one of ${CHOICES.join(', ')}`)
+    throw new Refusal(
+      'boundary-unknown',
+      { name: choice, known: CHOICES },
+      `--confine ${choice}: write one of ${CHOICES.join(', ')}`,
+    )
   }
   if (known === 'off' && LAUNCHES.has(command)) {
     throw new Refusal('confinement-off', {}, `${command} starts nothing outside a boundary: leave --confine off out`)

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { DOCUMENT_BYTES_MAX, PROJECT_INSTRUCTIONS_BYTES_MAX } from '../bounds.js'
 import { isRefusal, Refusal } from '../errors.js'
 import type { ProvidedFile, WorkspaceFacts } from '../loop/context.js'
-import type { WorkspaceReader } from './workspace-reader.js'
 import type { Given } from './parse.js'
 import { readText } from './run-options.js'
+import type { WorkspaceReader } from './workspace-reader.js'
 
 export interface OperatorFiles {
   readonly operatorInstructions: ProvidedFile | null

@@ -54,7 +54,12 @@ export const FLAGS: readonly Flag[] = [
     ['--provider', 'NAME', 'openai or demo (demo needs no key and no network)'],
     ['--base-url', 'URL', 'endpoint, e.g. http://127.0.0.1:8080/v1'],
     ['--model', 'NAME', 'model to ask for'],
-    ['--wire', 'WIRE', 'protocol of the endpoint', { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'] }],
+    [
+      '--wire',
+      'WIRE',
+      'protocol of the endpoint',
+      { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'] },
+    ],
     ['--temperature', 'N', '0.0 to 2.0; not sent when absent'],
     ['--top-p', 'N', 'above 0 up to 1; not sent when absent'],
     ['--reasoning-effort', 'WORD', 'passed on as it is; not sent when absent'],
@@ -68,10 +73,30 @@ export const FLAGS: readonly Flag[] = [
     ['--context', 'FILE', 'add FILE to the standing instruction', repeat],
     ['--instructions-file', 'FILE', "add the operator's own instructions"],
     ['--no-project-instructions', null, 'leave AGENTS.md / CLAUDE.md of the workspace out'],
-    ['--scope-announce', 'HOW', 'tell the model the write scope', { choices: ['stated', 'silent'], fallback: 'stated' }],
-    ['--execution-path', 'PATH', 'what the context says of who launches', { choices: ['direct', 'metaharness'], fallback: 'direct' }],
-    ['--approve', 'MODE', 'who approves calls above the ceiling', { choices: ['auto', 'prompt', 'deny', 'all'], fallback: 'auto' }],
-    ['--approve-up-to', 'RISK', 'calls up to this risk are not asked about (default low)', { choices: ['low', 'medium', 'high', 'destructive'], conflicts: ['--yes'] }],
+    [
+      '--scope-announce',
+      'HOW',
+      'tell the model the write scope',
+      { choices: ['stated', 'silent'], fallback: 'stated' },
+    ],
+    [
+      '--execution-path',
+      'PATH',
+      'what the context says of who launches',
+      { choices: ['direct', 'metaharness'], fallback: 'direct' },
+    ],
+    [
+      '--approve',
+      'MODE',
+      'who approves calls above the ceiling',
+      { choices: ['auto', 'prompt', 'deny', 'all'], fallback: 'auto' },
+    ],
+    [
+      '--approve-up-to',
+      'RISK',
+      'calls up to this risk are not asked about (default low)',
+      { choices: ['low', 'medium', 'high', 'destructive'], conflicts: ['--yes'] },
+    ],
     ['--yes', null, 'same as --approve all', { conflicts: ['--approve-up-to'] }],
     ['--max-turns', 'N', 'stop after N requests to the model'],
     ['--max-output-tokens', 'N', 'stop when N output tokens were reported'],
@@ -83,10 +108,23 @@ export const FLAGS: readonly Flag[] = [
     ['--json', null, 'events as JSON lines on stdout'],
     ['--quiet', null, 'no progress on stderr'],
   ]),
-  ...built(['run', 'tools'], [
-    ['--surface', 'KIND', 'publish every tool, or three verbs over them', { choices: ['flat', 'verbs'], fallback: 'flat' }],
-    ['--write-scope', 'GLOB=SCOPE', 'allowed, partial-only or denied for files that match; first match decides', repeat],
-  ]),
+  ...built(
+    ['run', 'tools'],
+    [
+      [
+        '--surface',
+        'KIND',
+        'publish every tool, or three verbs over them',
+        { choices: ['flat', 'verbs'], fallback: 'flat' },
+      ],
+      [
+        '--write-scope',
+        'GLOB=SCOPE',
+        'allowed, partial-only or denied for files that match; first match decides',
+        repeat,
+      ],
+    ],
+  ),
   ...built(LAUNCHING, [
     ['--workspace', 'DIR', 'the folder the run is about', { fallback: '.' }],
     ['--read', 'PATH', 'further readable path', repeat],
@@ -95,30 +133,51 @@ export const FLAGS: readonly Flag[] = [
     ['--process-write-subtree', 'DIR', 'let processes write DIR of the workspace (. for all of it)', repeat],
   ]),
   ...built(CONFINED, [
-    ['--confine', 'BOUNDARY', 'off, native, auto or a boundary by name (default: off on run and tools, auto on exec and explain)'],
+    [
+      '--confine',
+      'BOUNDARY',
+      'off, native, auto or a boundary by name (default: off on run and tools, auto on exec and explain)',
+    ],
     ['--substrate-embedded', null, 'same as --confine native'],
     ['--env', 'NAME=VALUE', 'set a variable inside the boundary', repeat],
-    ['--limit', 'NAME=VALUE', 'wall, memory, pids, file-size, cpu, open-files, output-total; e.g. memory=512MiB, wall=30s', repeat],
+    [
+      '--limit',
+      'NAME=VALUE',
+      'wall, memory, pids, file-size, cpu, open-files, output-total; e.g. memory=512MiB, wall=30s',
+      repeat,
+    ],
     ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
   ]),
-  ...built(['run', 'tools', 'explain'], [
-    ['--allow-program', 'NAME', 'program that run may start', repeat],
-  ]),
-  ...built(['check-path'], [
-    ['--writable', 'DIR', 'further writable folder, absolute or relative to the workspace', repeat],
-    ['--json', null, 'verdicts as JSON lines'],
-  ]),
+  ...built(['run', 'tools', 'explain'], [['--allow-program', 'NAME', 'program that run may start', repeat]]),
+  ...built(
+    ['check-path'],
+    [
+      ['--writable', 'DIR', 'further writable folder, absolute or relative to the workspace', repeat],
+      ['--json', null, 'verdicts as JSON lines'],
+    ],
+  ),
   ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),
-  ...built(['exec'], [
-    ['--outcome-fd', 'N', 'write the outcome record to descriptor N'],
-    ['--outcome-file', 'PATH', 'write the outcome record to PATH', { conflicts: ['--outcome-fd'] }],
-  ]),
-  ...built(['emulate'], [
-    ['--scenario', 'FILE', 'scenario document (JSON or YAML); default: the demo'],
-    ['--wire', 'WIRE', 'protocol to speak', { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'], fallback: 'openai-responses' }],
-    ['--port', 'N', 'port on 127.0.0.1; 0 takes a free one', { fallback: '0' }],
-    ['--json', null, 'one JSON line for each request received'],
-  ]),
+  ...built(
+    ['exec'],
+    [
+      ['--outcome-fd', 'N', 'write the outcome record to descriptor N'],
+      ['--outcome-file', 'PATH', 'write the outcome record to PATH', { conflicts: ['--outcome-fd'] }],
+    ],
+  ),
+  ...built(
+    ['emulate'],
+    [
+      ['--scenario', 'FILE', 'scenario document (JSON or YAML); default: the demo'],
+      [
+        '--wire',
+        'WIRE',
+        'protocol to speak',
+        { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'], fallback: 'openai-responses' },
+      ],
+      ['--port', 'N', 'port on 127.0.0.1; 0 takes a free one', { fallback: '0' }],
+      ['--json', null, 'one JSON line for each request received'],
+    ],
+  ),
   // Known, not built: each is refused by name.
   ...planned(MODEL, [
     ['--profile', 'NAME', '', { short: '-p', repeat: true }],
@@ -145,17 +204,20 @@ export const FLAGS: readonly Flag[] = [
     ['--log-level', 'LEVEL', ''],
     ['--strict-documents', null, ''],
   ]),
-  ...planned(['tools'], [
-    ['--workspace-id', 'ID', ''],
-    ['--skills-dir', 'DIR', '', repeat],
-    ['--agents-dir', 'DIR', '', repeat],
-    ['--plugin-dir', 'DIR', '', repeat],
-    ['--memory-dir', 'DIR', '', repeat],
-    ['--mcp-profile', 'FILE', '', repeat],
-    ['--mcp-registry', 'FILE', ''],
-    ['--delegate', null, ''],
-    ['--profile', 'NAME', '', { short: '-p', repeat: true }],
-  ]),
+  ...planned(
+    ['tools'],
+    [
+      ['--workspace-id', 'ID', ''],
+      ['--skills-dir', 'DIR', '', repeat],
+      ['--agents-dir', 'DIR', '', repeat],
+      ['--plugin-dir', 'DIR', '', repeat],
+      ['--memory-dir', 'DIR', '', repeat],
+      ['--mcp-profile', 'FILE', '', repeat],
+      ['--mcp-registry', 'FILE', ''],
+      ['--delegate', null, ''],
+      ['--profile', 'NAME', '', { short: '-p', repeat: true }],
+    ],
+  ),
   ...planned(CONFINED, [
     ['--substrate', 'SOCKET', ''],
     ['--read-host', null, ''],

@@ -1,7 +1,8 @@
 /** `--limit NAME=VALUE`: values with units, refused before anything is started when they make no sense (case A16). */
+
+import { WALL_MS_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { LimitName } from '../outcome.js'
-import { WALL_MS_MAX } from '../bounds.js'
 
 interface Kind {
   readonly units: Readonly<Record<string, number>>

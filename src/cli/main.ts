@@ -3,9 +3,9 @@
  */
 import { Refusal } from '../errors.js'
 import { COMMAND_RUNNERS } from './commands/table.js'
-import { openIo, type Io } from './io.js'
+import { type Io, openIo } from './io.js'
 import { parseArgv, VERSION } from './parse.js'
-import { escapeControls } from './terminal-text.js'
+import { escapeLines } from './terminal-text.js'
 
 /** Exit status of a bug of ours, for every command but exec (which says 125). */
 const BUG_STATUS = 1
@@ -48,16 +48,20 @@ async function run(program: string, words: readonly string[], io: Io): Promise<n
 /** Contract §3: a run that never started prints one `refused` line under `--json`, its reason on one line. */
 function reportRefusal(refusal: Refusal, json: boolean, io: Io): void {
   if (json) {
-    const reason = refusal.message.split('\n').map(line => line.trim()).filter(Boolean).join(' ')
+    const reason = refusal.message
+      .split('\n')
+      .map(line => line.trim())
+      .filter(Boolean)
+      .join(' ')
     io.out.write(`${JSON.stringify({ kind: 'refused', code: refusal.code, reason })}\n`)
     return
   }
-  io.err.write(`refused [${refusal.code}] ${escapeControls(refusal.message)}\n`)
+  io.err.write(`refused [${refusal.code}] ${escapeLines(refusal.message)}\n`)
 }
 
 function reportBug(error: unknown, io: Io): number {
   const text = error instanceof Error ? error.message : String(error)
-  io.err.write(`bug: ${escapeControls(text)}\n`)
+  io.err.write(`bug: ${escapeLines(text)}\n`)
   if (process.env['HARNESS_DEBUG'] === '1' && error instanceof Error) io.err.write(`${error.stack ?? ''}\n`)
   else io.err.write('set HARNESS_DEBUG=1 to see where; please report it\n')
   return process.argv[2] === 'exec' ? 125 : BUG_STATUS

@@ -3,8 +3,8 @@
  * the table in `flags.ts` is ours. Nothing here prints or exits.
  */
 import { Command, CommanderError, Option } from 'commander'
-import { COMMANDS, EXIT_STATUS_HELP, PLANNED_COMMANDS } from './commands-table.js'
 import { Refusal } from '../errors.js'
+import { COMMANDS, EXIT_STATUS_HELP, PLANNED_COMMANDS } from './commands-table.js'
 import { type CommandName, type Flag, flagsOf } from './flags.js'
 
 declare const HARNESS_VERSION: string | undefined
@@ -36,7 +36,12 @@ export class Given {
 }
 
 export type Parsed =
-  | { readonly kind: 'command'; readonly command: CommandName; readonly given: Given; readonly words: readonly string[] }
+  | {
+      readonly kind: 'command'
+      readonly command: CommandName
+      readonly given: Given
+      readonly words: readonly string[]
+    }
   /** `--help`, `--version`: text for stdout, exit 0. */
   | { readonly kind: 'text'; readonly text: string }
 
@@ -107,7 +112,8 @@ function optionOf(flag: Flag): Option {
   const option = new Option(flag.value === undefined ? names : `${names} <${flag.value}>`, flag.text)
   if (flag.choices !== undefined && flag.built && flag.repeat === undefined) option.choices([...flag.choices])
   if (flag.fallback !== undefined) option.default(flag.fallback)
-  if (flag.repeat === true) option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
+  if (flag.repeat === true)
+    option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
   if (!flag.built) option.hideHelp()
   return option
 }
@@ -132,7 +138,11 @@ function checkConflicts(flag: Flag, command: Command): void {
     const option = command.options.find(({ long }) => long === other)
     if (option === undefined || command.getOptionValueSource(option.attributeName()) !== 'cli') continue
     if (option.negate !== flag.name.startsWith('--no-') && option.attributeName() === attribute(flag, command)) continue
-    throw new Refusal('bad-arguments', { argument: flag.name }, `${flag.name} cannot be used with ${other}: give one of them`)
+    throw new Refusal(
+      'bad-arguments',
+      { argument: flag.name },
+      `${flag.name} cannot be used with ${other}: give one of them`,
+    )
   }
 }
 
@@ -146,7 +156,11 @@ function notBuilt(option: string): Refusal {
 
 /** commander's words, without its prefix, on one line; the nearest name is in them. */
 function badArguments(error: CommanderError, said: string): Refusal {
-  const text = (said || error.message).replace(/^error: /, '').trim().split('\n').join(' ')
+  const text = (said || error.message)
+    .replace(/^error: /, '')
+    .trim()
+    .split('\n')
+    .join(' ')
   const nearest = /\(Did you mean (?:one of )?(.+)\?\)/.exec(text)?.[1]
   const shown = text.startsWith('Usage:') ? 'no command given: see harness --help' : text
   return new Refusal('bad-arguments', nearest === undefined ? {} : { nearest }, shown)

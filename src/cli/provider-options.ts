@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errnoOf, Refusal } from '../errors.js'
-import type { Credential } from '../wires/transport.js'
 import type { WireName } from '../wires/port.js'
+import type { Credential } from '../wires/transport.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
 
@@ -53,7 +53,11 @@ export function modelChoice(given: Given, io: Pick<Io, 'env' | 'cwd'>): ModelCho
   const provider = name === undefined || typedUrl !== undefined ? undefined : providerNamed(name)
   const baseUrl = typedUrl ?? provider?.baseUrl
   if (baseUrl === undefined) {
-    throw new Refusal('bad-arguments', { argument: '--base-url' }, 'no endpoint: give --provider NAME, or --base-url URL with --model NAME')
+    throw new Refusal(
+      'bad-arguments',
+      { argument: '--base-url' },
+      'no endpoint: give --provider NAME, or --base-url URL with --model NAME',
+    )
   }
   const asked = given.one('--model') ?? provider?.model
   if (asked === undefined) throw new Refusal('model-missing', {}, 'no model: give --model NAME')
@@ -73,7 +77,11 @@ function providerNamed(name: string): Provider {
   const known = Object.keys(PROVIDERS)
   const provider = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined
   if (provider !== undefined) return provider
-  throw new Refusal('provider-unknown', { name, known }, `--provider ${name}: known are ${known.join(', ')}; or give --base-url URL`)
+  throw new Refusal(
+    'provider-unknown',
+    { name, known },
+    `--provider ${name}: known are ${known.join(', ')}; or give --base-url URL`,
+  )
 }
 
 function checkUrl(text: string): string {
@@ -132,7 +140,11 @@ function fromEnv(
 ): Pick<ModelChoice, 'credential' | 'credentialSource'> {
   const value = env[variable]
   if (value === undefined || value === '') {
-    throw new Refusal('credential-missing', { source: variable }, `the variable ${variable} is not set: export it, or name another source`)
+    throw new Refusal(
+      'credential-missing',
+      { source: variable },
+      `the variable ${variable} is not set: export it, or name another source`,
+    )
   }
   const secret = pointed(value, given, variable)
   return { credential: { kind, read: () => secret }, credentialSource: source }

@@ -49,5 +49,9 @@ function workspacePlace(path: string, cwd: string): LandedPlace {
           ? null
           : `it is a ${landing.type}`
   if (why === null && !(landing instanceof Refusal)) return { path: landing.landed, identity: landing.identity }
-  throw new Refusal('workspace-unusable', { path, why: why ?? '' }, `the workspace ${path} cannot be used: ${why}; give a folder with --workspace DIR`)
+  throw new Refusal(
+    'workspace-unusable',
+    { path, why: why ?? '' },
+    `the workspace ${path} cannot be used: ${why}; give a folder with --workspace DIR`,
+  )
 }

@@ -5,7 +5,7 @@
  * `--quiet`. Everything from outside is escaped.
  */
 import type { HarnessEvent } from '../events.js'
-import { escapeControls, oneLine } from './terminal-text.js'
+import { escapeLines, oneLine } from './terminal-text.js'
 
 export interface RenderOptions {
   readonly json: boolean
@@ -34,7 +34,8 @@ const PROGRESS: Lines = {
     return `run ${e.run_id}: ${e.model}, ${e.published_tools.length} tools, boundary ${boundary}${uncovered}`
   },
   'turn-started': e => `turn ${e.turn}`,
-  'turn-retried': e => `turn ${e.turn} again (attempt ${e.attempt}): ${oneLine(e.reason)}; discard what it printed so far`,
+  'turn-retried': e =>
+    `turn ${e.turn} again (attempt ${e.attempt}): ${oneLine(e.reason)}; discard what it printed so far`,
   'tool-requested': e => `  ${e.name} ${oneLine(JSON.stringify(e.arguments), 120)}`,
   'approval-resolved': e => (e.approved ? null : '  denied: not approved'),
   'launch-ended': e => `  ${endingText(e.outcome.ending)} in ${Math.round(e.outcome.duration_ms)} ms`,
@@ -48,7 +49,7 @@ const ALWAYS: Lines = {
   warning: e => `warning [${e.code}] ${oneLine(e.message, 2_000)}`,
   finished: e => (e.stop.kind === 'completed' ? null : `stopped: ${stopText(e.stop)}`),
   failed: e => `failed [${e.code}] ${oneLine(e.reason, 2_000)}`,
-  refused: e => `refused [${e.code}] ${escapeControls(e.reason)}`,
+  refused: e => `refused [${e.code}] ${escapeLines(e.reason)}`,
 }
 
 function endingText(ending: Of<'launch-ended'>['outcome']['ending']): string {
@@ -74,7 +75,10 @@ function stopText({ kind, ...facts }: Of<'finished'>['stop']): string {
 }
 
 /** The consumer of a run's events. `end()` writes the newline that ends the answer text. */
-export function renderer(options: RenderOptions): { readonly emit: (event: HarnessEvent) => void; readonly end: () => void } {
+export function renderer(options: RenderOptions): {
+  readonly emit: (event: HarnessEvent) => void
+  readonly end: () => void
+} {
   if (options.json) {
     return { emit: event => options.stdout(`${JSON.stringify(event)}\n`), end: () => {} }
   }
@@ -90,7 +94,8 @@ export function renderer(options: RenderOptions): { readonly emit: (event: Harne
       midLine = !event.text.endsWith('\n')
       return
     }
-    if (event.kind === 'started') for (const { tool, reason } of event.withheld) note('yellow', `note: ${tool} withheld: ${reason}`)
+    if (event.kind === 'started')
+      for (const { tool, reason } of event.withheld) note('yellow', `note: ${tool} withheld: ${reason}`)
     note(event.kind === 'warning' ? 'yellow' : 'red', lineOf(ALWAYS, event))
     if (options.quiet) return
     if (event.kind === 'turn-started' && midLine) {

@@ -16,7 +16,11 @@ export function whole(given: Given, flag: string): number | undefined {
   if (text === undefined) return undefined
   const value = WHOLE.test(text) ? Number(text) : Number.NaN
   if (value >= 1) return value
-  throw new Refusal('bad-arguments', { argument: flag }, `${flag} ${text}: give a whole number of 1 or more, or leave it out`)
+  throw new Refusal(
+    'bad-arguments',
+    { argument: flag },
+    `${flag} ${text}: give a whole number of 1 or more, or leave it out`,
+  )
 }
 
 function decimal(given: Given, flag: string, fits: (value: number) => boolean, range: string): number | undefined {

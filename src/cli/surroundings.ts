@@ -4,23 +4,22 @@ import { readHostFacts } from '../confinement/host-facts.js'
 import { Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
 import { closeInherited } from '../supervise/descriptors.js'
-import type { Catalogue } from '../tools/catalogue.js'
 import type { FileReach } from '../tools/folders.js'
 import type { ToolPort } from '../tools/port.js'
+import { type EffectsPlace, makeToolPort } from '../tools/port-local.js'
 import { confineChoice, policyRequest } from './confinement-options.js'
 import { controlFiles } from './control-files.js'
 import type { CommandName } from './flags.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
 import { fileReach } from './reach.js'
-import { toolset } from './toolset.js'
 
 export interface Surroundings {
   /** Null where confinement is off. */
   readonly boundary: Boundary | null
+  readonly effects: EffectsPlace
   readonly reach: FileReach
   readonly tools: ToolPort
-  readonly catalogue: Catalogue
   readonly programs: readonly string[]
   close(): Promise<void>
 }
@@ -34,24 +33,48 @@ export interface SurroundingsOptions {
 }
 
 /** A named boundary is tried for real before anything else happens; without it the refusal is thrown. */
-export async function openSurroundings({ command, given, io, runId, emit }: SurroundingsOptions): Promise<Surroundings> {
+export async function openSurroundings({
+  command,
+  given,
+  io,
+  runId,
+  emit,
+}: SurroundingsOptions): Promise<Surroundings> {
   closeInherited()
   const programs = given.all('--allow-program')
   const confine = confineChoice(command, given)
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
   if (confine === 'off') refuseUnheld(given)
   const boundary = confine === 'off' ? null : await opened({ confine, request, runId, emit })
-  const reach = fileReach({ request, policy: boundary?.policy ?? null, writeScope: given.all('--write-scope'), cwd: io.cwd })
+  const reach = fileReach({
+    request,
+    policy: boundary?.policy ?? null,
+    writeScope: given.all('--write-scope'),
+    cwd: io.cwd,
+  })
   const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
-  const { port: tools, catalogue } = toolset({ surface, reach, boundary, programs, writes: given.all('--process-write-subtree') })
-  return { boundary, reach, tools, catalogue, programs, close: async () => boundary?.close() }
+  const effects = openOrClosed(boundary, given)
+  const tools = makeToolPort({ surface, reach, boundary: effects, programs })
+  return { boundary, effects, reach, tools, programs, close: async () => boundary?.close() }
+}
+
+function openOrClosed(boundary: Boundary | null, given: Given): EffectsPlace {
+  if (boundary === null) return { kind: 'closed', why: 'confinement is off (--confine auto turns it on)' }
+  const hints = { writes: given.all('--process-write-subtree'), network: 'none' } as const
+  return { kind: 'open', launcher: boundary, hints, wallMs: boundary.policy.limits.wall }
 }
 
 /** A grant without a boundary would be a promise that nothing keeps: refused, not ignored. */
 function refuseUnheld(given: Given): void {
-  const flag = ['--allow-program', '--process-write-subtree', '--limit', '--env', '--cgroup-root'].find(name => given.has(name))
+  const flag = ['--allow-program', '--process-write-subtree', '--limit', '--env', '--cgroup-root'].find(name =>
+    given.has(name),
+  )
   if (flag === undefined) return
-  throw new Refusal('confinement-off', {}, `${flag} needs a boundary: add --confine auto (nothing is launched without one)`)
+  throw new Refusal(
+    'confinement-off',
+    {},
+    `${flag} needs a boundary: add --confine auto (nothing is launched without one)`,
+  )
 }
 
 type OpenOptions = Parameters<typeof openBoundary>[0]

@@ -13,7 +13,6 @@ import { isWithin } from '../paths/resolve.js'
 import { HOLD_INSIDE } from './hold.js'
 import { HOME_INSIDE } from './inside-env.js'
 import { type Mount, orderMounts } from './mount-order.js'
-import { systemPlaces } from './policy-reach.js'
 import { CHILD_FDS, type FedFile, type HostFacts, type Policy } from './types.js'
 
 const HOSTNAME_INSIDE = 'harness'
@@ -131,12 +130,4 @@ function mountWords({ kind, path, holdsOpened }: Mount): string[] {
       // A bind is nodev, so opening the device through it answers "Permission denied".
       return ['--ro-bind', '/dev/null', path]
   }
-}
-
-/** True when `path` is shown inside: below something readable or writable, and not below a hide that is nearer. */
-export function isVisible(path: string, policy: Policy, facts: HostFacts): boolean {
-  const nearest = (roots: readonly string[]): number =>
-    Math.max(-1, ...roots.filter(root => isWithin(path, root)).map(root => root.length))
-  const open = [...policy.reads, ...policy.writes].map(rule => rule.path)
-  return nearest([...systemPlaces(facts), ...open]) > nearest(policy.hides.map(rule => rule.path))
 }

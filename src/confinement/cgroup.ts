@@ -3,6 +3,7 @@
  * folder is known, else the singly mounted controllers of version 1 (kernel: admin-guide/cgroup-v2, cgroup-v1/{pids,memory,cpuacct}).
  */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import type { AppliedLimit } from '../outcome.js'
@@ -115,9 +116,12 @@ export class LaunchGroup {
     return new LaunchGroup(folders)
   }
 
-  /** Puts a process in; what it starts from then on is in it too. Throws where that cannot be done. */
-  enter(pid: number): void {
-    for (const folder of this.folders.values()) writeFileSync(join(folder, 'cgroup.procs'), String(pid))
+  /**
+   * Puts a process in; what it starts from then on is in it too. Rejects where that cannot be done. Off the event loop,
+   * because the kernel waits for all of its processors before it moves a process.
+   */
+  async enter(pid: number): Promise<void> {
+    await Promise.all([...this.folders.values()].map(folder => writeFile(join(folder, 'cgroup.procs'), String(pid))))
   }
 
   counts(): GroupCounts {

@@ -40,11 +40,16 @@ shift`
  * what bubblewrap itself says before comes to us.
  */
 export function holdScript(stderr: 'kept' | 'given'): Uint8Array {
-  const take = stderr === 'given' ? 'exec 2>&8 8>&-\n' : ''
+  return SCRIPTS[stderr]
+}
+
+function script(takeStderr: string): Uint8Array {
   return Buffer.from(
-    `#!/bin/sh\n${LIMITS}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${take}exec 7<&-\nexec "$@"\n`,
+    `#!/bin/sh\n${LIMITS}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${takeStderr}exec 7<&-\nexec "$@"\n`,
   )
 }
+
+const SCRIPTS = { kept: script(''), given: script('exec 2>&8 8>&-\n') } as const
 
 /** True for what a shell says when the command itself could not be executed: status 126 or 127 and nothing else written. */
 export function isExecComplaint(stderr: string): boolean {

@@ -63,15 +63,24 @@ function isRedundant(item: Item, items: readonly Item[], shown: readonly string[
   return (item.kind === 'self' || item.kind === 'protect') && nearest !== null && isHide(nearest)
 }
 
-/** The innermost other rule that encloses `item`; at the same path, the one of the highest rank above its own. */
+/**
+ * The innermost other rule that opens or hides a place around `item`; at the same path, the one of the highest rank above
+ * its own.
+ */
 function nearestAround(item: Item, items: readonly Item[]): Item | null {
   let nearest: Item | null = null
   for (const other of items) {
-    if (other === item || !isWithin(item.path, other.path)) continue
+    const decides = other.kind !== 'self' && other.kind !== 'protect'
+    if (!decides || other === item || !isWithin(item.path, other.path)) continue
     if (other.path === item.path && rank(other) <= rank(item)) continue
-    if (nearest === null || other.path.length > nearest.path.length || rank(other) > rank(nearest)) nearest = other
+    if (nearest === null || closer(other, nearest)) nearest = other
   }
   return nearest
+}
+
+/** Both enclose the same path, so one encloses the other: the longer path is the inner one. */
+function closer(a: Item, b: Item): boolean {
+  return a.path.length > b.path.length || (a.path === b.path && rank(a) > rank(b))
 }
 
 function stageOf(item: Item, items: readonly Item[]): number {

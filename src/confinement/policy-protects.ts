@@ -42,7 +42,7 @@ interface Collected {
 export function landProtects({ writes, workspace, unprotect }: ProtectRequest): Protection {
   const names = protectedNames(unprotect)
   refuseUnknownNames(unprotect)
-  const collected: Collected = { protects: new Map(), watched: new Map(), reservations: [] }
+  const collected: Collected = { protects: new Map(), watched: new Map(), reservations: unprotect.map(lifted) }
   for (const grant of writes) {
     const scan = scanTree(grant.path, names)
     reserve(scan, grant, collected)
@@ -60,6 +60,12 @@ export function landProtects({ writes, workspace, unprotect }: ProtectRequest): 
     reservations: collected.reservations,
     gitReads: gitReadsOf(workspace),
   }
+}
+
+/** What the operator lifts is a gap, and the record says so. */
+function lifted(name: string): Gap {
+  const guarantee = folded(name) === '.git' ? 'git-read-only' : 'control-files-protected'
+  return { guarantee, why: `--unprotect ${name}` }
 }
 
 function refuseUnknownNames(unprotect: readonly string[]): void {

@@ -7,7 +7,7 @@ import { isWithin, type Landing, land, missing } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 import { checkWritableFolder } from '../paths/writable-folder.js'
 import { HOME_INSIDE } from './inside-env.js'
-import type { HostFacts, LandedRule, PolicyRequest } from './types.js'
+import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
 
 /** Places that the boundary makes itself. A rule that covers one would put the host's in its stead. */
 const MADE_INSIDE: Readonly<Record<string, string>> = {
@@ -25,6 +25,14 @@ const SYSTEM_FOLDERS = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/var'
 export function systemPlaces({ systemRoots, etcFiles }: HostFacts): string[] {
   const roots = systemRoots.flatMap(root => (root.kind === 'folder' ? [root.path] : []))
   return [...roots, ...etcFiles.map(({ path }) => path)]
+}
+
+/** True when `path` is shown inside: below something readable or writable, and not below a hide that is nearer. */
+export function isVisible(path: string, policy: Policy, facts: HostFacts): boolean {
+  const nearest = (roots: readonly string[]): number =>
+    Math.max(-1, ...roots.filter(root => isWithin(path, root)).map(root => root.length))
+  const open = [...policy.reads, ...policy.writes].map(rule => rule.path)
+  return nearest([...systemPlaces(facts), ...open]) > nearest(policy.hides.map(rule => rule.path))
 }
 
 /** The workspace folder; throws where it is, or holds, something that must not be one. */

@@ -14,6 +14,7 @@ import {
   OUTPUT_KEPT_BYTES,
   PIDS_DEFAULT,
   WALL_MS_DEFAULT,
+  WALL_MS_MAX,
 } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import { insideEnv } from './inside-env.js'
@@ -62,7 +63,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
       visible,
       notSearched: [workspace.path, ...writes.map(pathOf)],
     }),
-    limits: { ...DEFAULT_LIMITS, ...request.limits },
+    limits: limitsOf(request),
     controlFiles: request.controlFiles.map(file => ({ ...file })),
     ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),
   })
@@ -78,6 +79,21 @@ function pathOf({ path }: LandedRule): string {
 
 function visibleHides({ hides, elsewhere }: HideRules): Pick<Policy, 'hides' | 'hiddenElsewhere'> {
   return { hides, hiddenElsewhere: elsewhere }
+}
+
+/** The defaults with what was asked for; a limit of 0 is refused, not read as none. */
+function limitsOf({ limits }: PolicyRequest): Policy['limits'] {
+  for (const [name, value] of Object.entries(limits)) {
+    const most = name === 'wall' ? WALL_MS_MAX : Number.MAX_SAFE_INTEGER
+    if (Number.isSafeInteger(value) && value >= 1 && value <= most) continue
+    const given = String(value)
+    throw new Refusal(
+      'bad-limit',
+      { name, given },
+      `--limit ${name}=${given}: a whole number from 1 to ${most} is needed`,
+    )
+  }
+  return { ...DEFAULT_LIMITS, ...limits }
 }
 
 function ownerOf(path: string): Policy['owner'] {

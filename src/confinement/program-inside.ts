@@ -9,7 +9,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
 import { type Landing, land } from '../paths/resolve.js'
 import { judgeProgram } from '../supervise/program.js'
-import { isVisible } from './bwrap-argv.js'
+import { isVisible } from './policy-reach.js'
 import type { HostFacts, Policy } from './types.js'
 
 export interface ProgramRequest {

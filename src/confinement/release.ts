@@ -71,12 +71,10 @@ export class Release {
     this.#init = init
     const { group, script } = this.held
     if (group === null) return
-    try {
-      group.enter(init)
-      this.#pipe(CHILD_FDS.first).end(script)
-    } catch (error) {
-      this.#giveUp(`the sandbox could not be put into its control group: ${String(error)}`)
-    }
+    group.enter(init).then(
+      () => this.#pipe(CHILD_FDS.first).end(script),
+      (error: unknown) => this.#giveUp(`the sandbox could not be put into its control group: ${String(error)}`),
+    )
   }
 
   #stands(looks: number): void {
@@ -88,9 +86,9 @@ export class Release {
     else this.#giveUp('the init of the sandbox could not be seen to have tied its life to ours')
   }
 
+  /** A problem counts only where it is why the launch ended: a sandbox that failed by itself has its own words. */
   #giveUp(problem: string): void {
-    this.problem = problem
-    this.held.supervised.kill({ kind: 'cancelled', by: 'caller' })
+    if (this.held.supervised.kill({ kind: 'cancelled', by: 'caller' })) this.problem = problem
   }
 }
 

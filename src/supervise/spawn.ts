@@ -67,24 +67,30 @@ export interface SpawnedChild {
 
 /** A word with a NUL would be cut short by the kernel, one that is too long fails as the whole list; so both are named here. */
 function judgeWords({ file, args, argv0 = file, env, cwd }: SpawnPlan): NotStarted | null {
-  const words = [argv0, ...args].map((text, index) => ({ text, name: `argument ${index}` }))
-  const variables = Object.entries(env).map(([name, value]) => ({ text: `${name}=${value}`, name: `variable ${name}` }))
-  for (const { text, name } of [
-    ...words,
-    ...variables,
-    { text: cwd, name: 'the working folder' },
-    { text: file, name: 'the program' },
-  ]) {
-    if (text.includes('\0'))
-      return notStarted('nul-in-argument', `${name} holds a NUL byte, which no program can be given`)
-    // A character of a string is at most three bytes of UTF-8.
-    if (text.length * 3 <= ARGUMENT_BYTES_MAX) continue
-    const bytes = Buffer.byteLength(text)
-    if (bytes <= ARGUMENT_BYTES_MAX) continue
-    const message = `${name} is ${bytes} bytes long and the kernel takes ${ARGUMENT_BYTES_MAX}: pass it on stdin or in a file`
-    return notStarted('argument-too-long', message)
+  for (const [index, word] of args.entries()) {
+    const refused = judgeWord(word, () => `argument ${index + 1}`)
+    if (refused !== null) return refused
   }
-  return null
+  for (const [name, value] of Object.entries(env)) {
+    const refused = judgeWord(`${name}=${value}`, () => `variable ${name}`)
+    if (refused !== null) return refused
+  }
+  const rest = { 'argument 0': argv0, 'the program': file, 'the working folder': cwd }
+  return Object.entries(rest).reduce<NotStarted | null>(
+    (refused, [name, word]) => refused ?? judgeWord(word, () => name),
+    null,
+  )
+}
+
+function judgeWord(word: string, name: () => string): NotStarted | null {
+  if (word.includes('\0')) {
+    return notStarted('nul-in-argument', `${name()} holds a NUL byte, which no program can be given`)
+  }
+  // A unit of a string is at most three bytes of UTF-8, so short words need no count.
+  const bytes = word.length * 3 <= ARGUMENT_BYTES_MAX ? 0 : Buffer.byteLength(word)
+  if (bytes <= ARGUMENT_BYTES_MAX) return null
+  const message = `${name()} is ${bytes} bytes long and the kernel takes ${ARGUMENT_BYTES_MAX}: pass it on stdin or in a file`
+  return notStarted('argument-too-long', message)
 }
 
 /** Node reports some failures by throwing and others by an event; both come back as a value here. */

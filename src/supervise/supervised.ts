@@ -111,10 +111,11 @@ export class Supervised {
     this.#happen(this.supervision.graceMs === 0 ? 'kill-asked' : 'stop-asked')
   }
 
-  /** Ends it now, without grace. */
-  kill(cause: StopCause): void {
+  /** Ends it now, without grace. False when another cause came first. */
+  kill(cause: StopCause): boolean {
     this.#cause ??= cause
     this.#happen('kill-asked')
+    return this.#cause === cause
   }
 
   get #leader(): Leader {

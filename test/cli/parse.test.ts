@@ -1,12 +1,12 @@
 /** argv as people type it: what is accepted, what is refused, and in which words. */
 import t from 'tap'
-import { isRefusal } from '../../src/errors.js'
 import { COMMANDS } from '../../src/cli/commands-table.js'
 import { completionScript } from '../../src/cli/completion.js'
 import { confineChoice, parseEnv } from '../../src/cli/confinement-options.js'
 import { FLAGS, flagsOf } from '../../src/cli/flags.js'
 import { parseLimit } from '../../src/cli/limits.js'
 import { parseArgv } from '../../src/cli/parse.js'
+import { isRefusal } from '../../src/errors.js'
 
 function refusalOf(act: () => unknown): { code: string; message: string } {
   try {
@@ -24,8 +24,16 @@ t.test('what is refused names the fix', async t => {
     { words: ['rnu'], code: 'bad-arguments', says: /unknown command.*Did you mean run/ },
     { words: [], code: 'bad-arguments', says: /no command given/ },
     { words: ['run', '--surface', 'round'], code: 'bad-arguments', says: /flat, verbs/ },
-    { words: ['run', '--yes', '--approve-up-to', 'high'], code: 'bad-arguments', says: /--yes cannot be used with --approve-up-to|--approve-up-to cannot be used with --yes/ },
-    { words: ['run', '--api-key-env', 'A', '--oauth-token-env', 'B'], code: 'bad-arguments', says: /cannot be used with/ },
+    {
+      words: ['run', '--yes', '--approve-up-to', 'high'],
+      code: 'bad-arguments',
+      says: /--yes cannot be used with --approve-up-to|--approve-up-to cannot be used with --yes/,
+    },
+    {
+      words: ['run', '--api-key-env', 'A', '--oauth-token-env', 'B'],
+      code: 'bad-arguments',
+      says: /cannot be used with/,
+    },
     { words: ['run', '--input'], code: 'bad-arguments', says: /argument missing/ },
     { words: ['exec'], code: 'bad-arguments', says: /missing required argument 'argv'/ },
     { words: ['run', '--hooks', 'h.json', '--input', 'x'], code: 'not-built-yet', says: /--hooks is not built yet/ },
@@ -45,7 +53,14 @@ t.test('what is refused names the fix', async t => {
 
 t.test('every option that is not built is refused by name wherever it is known', async t => {
   for (const { name } of COMMANDS) {
-    const extra = name === 'exec' || name === 'explain' ? ['true'] : name === 'check-path' ? ['.'] : name === 'completion' ? ['bash'] : []
+    const extra =
+      name === 'exec' || name === 'explain'
+        ? ['true']
+        : name === 'check-path'
+          ? ['.']
+          : name === 'completion'
+            ? ['bash']
+            : []
     for (const flag of flagsOf(name).filter(({ built }) => !built)) {
       const words = [name, flag.name, ...(flag.value === undefined ? [] : ['x']), ...extra]
       t.strictSame(refusalOf(() => parseArgv(words)).code, 'not-built-yet', words.join(' '))
@@ -72,7 +87,11 @@ t.test('words after -- are the command, whatever they look like', async t => {
   if (parsed.kind !== 'command') return
   t.strictSame(parsed.words, ['git', '--version', '--read', 'x'])
   t.strictSame(parsed.given.all('--read'), ['/a', '/b'])
-  t.strictSame(parseArgv(['exec', 'ls', '-l']), { ...parsed, words: ['ls', '-l'], given: (parseArgv(['exec', 'ls', '-l']) as typeof parsed).given })
+  t.strictSame(parseArgv(['exec', 'ls', '-l']), {
+    ...parsed,
+    words: ['ls', '-l'],
+    given: (parseArgv(['exec', 'ls', '-l']) as typeof parsed).given,
+  })
 })
 
 t.test('given values and defaults', async t => {
@@ -108,7 +127,23 @@ t.test('limits: units, ranges and nonsense (A16)', async t => {
     ['output-total=1KiB', 'output-total', 1024],
   ]
   for (const [text, name, value] of good) t.strictSame(parseLimit(text), { name, value }, text)
-  const bad = ['wall=0', 'wall=-1', 'wall=NaN', 'wall=Infinity', 'wall=99999999s', 'wall=', 'wall', 'wall=3 s', 'pids=3s', 'speed=3', 'memory=1e9', 'output=3', '=3', 'constructor=3', 'memory=3kb']
+  const bad = [
+    'wall=0',
+    'wall=-1',
+    'wall=NaN',
+    'wall=Infinity',
+    'wall=99999999s',
+    'wall=',
+    'wall',
+    'wall=3 s',
+    'pids=3s',
+    'speed=3',
+    'memory=1e9',
+    'output=3',
+    '=3',
+    'constructor=3',
+    'memory=3kb',
+  ]
   for (const text of bad) t.equal(refusalOf(() => parseLimit(text)).code, 'bad-limit', text)
 })
 
@@ -123,7 +158,8 @@ t.test('completion scripts hold every command and option', async t => {
     for (const { name } of COMMANDS) t.ok(script.includes(name), `${shell}: ${name}`)
     t.ok(script.includes('process-write-subtree'), shell)
   }
-  for (const shell of ['tcsh', '', 'constructor']) t.equal(refusalOf(() => completionScript(shell)).code, 'bad-arguments', shell)
+  for (const shell of ['tcsh', '', 'constructor'])
+    t.equal(refusalOf(() => completionScript(shell)).code, 'bad-arguments', shell)
 })
 
 t.test('the table is consistent', async t => {

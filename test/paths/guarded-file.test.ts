@@ -190,7 +190,7 @@ t.test('2 000 writes against a file that flips to a link and back', async t => {
   await flip(t, 'file', join(base, 'ws/f'), join(base, 'canary'))
   const place = at(join(base, 'ws'), 'f')
   const seen = { written: 0, refused: 0, leaked: 0 }
-  for (let round = 0; round < 2_000 || (round < 50_000 && !both(seen)); round++) {
+  for (let round = 0; round < 2_000 || (round < 10_000 && !both(seen)); round++) {
     const written = replaceGuardedFile(place, bytes('mine'))
     seen[written instanceof Refusal ? 'refused' : 'written']++
     const read = readGuardedFile(place, 100)
@@ -210,7 +210,7 @@ t.test('and against a folder on the way that does', async t => {
   await flip(t, 'folder', join(base, 'ws/d'), join(base, 'out'))
   const place = at(join(base, 'ws'), 'd/f')
   const seen = { written: 0, refused: 0 }
-  for (let round = 0; round < 1_000 || (round < 50_000 && !both(seen)); round++) {
+  for (let round = 0; round < 1_000 || (round < 10_000 && !both(seen)); round++) {
     seen[replaceGuardedFile(place, bytes('mine')) instanceof Refusal ? 'refused' : 'written']++
   }
   t.ok(both(seen), `both happened: ${JSON.stringify(seen)}`)

@@ -14,21 +14,34 @@ import type { Invocation } from './table.js'
 const POLL_MS = 50
 
 export async function emulate({ given, words }: Invocation, io: Io): Promise<number> {
-  if (words.length > 0) throw new Refusal('bad-arguments', { argument: words[0] ?? '' }, `unexpected word ${words[0]}: name the scenario with --scenario FILE`)
+  if (words.length > 0)
+    throw new Refusal(
+      'bad-arguments',
+      { argument: words[0] ?? '' },
+      `unexpected word ${words[0]}: name the scenario with --scenario FILE`,
+    )
   const file = given.one('--scenario')
-  const scenario = file === undefined ? demoScenario : parseScenario(readText(resolve(io.cwd, file), '--scenario'), file)
+  const scenario =
+    file === undefined ? demoScenario : parseScenario(readText(resolve(io.cwd, file), '--scenario'), file)
   const wire = (given.one('--wire') ?? 'openai-responses') as WireName
   io.handleSignals()
   const emulator = await startEmulator({ scenario, port: portOf(given), wire })
   try {
-    say(io, given, { kind: 'serving', base_url: emulator.baseUrl, wire }, `serving ${emulator.baseUrl} (${wire}); Ctrl-C stops it\n`)
+    say(
+      io,
+      given,
+      { kind: 'serving', base_url: emulator.baseUrl, wire },
+      `serving ${emulator.baseUrl} (${wire}); Ctrl-C stops it\n`,
+    )
     await watch(emulator, given, io)
   } finally {
     await emulator.close()
   }
   const { firstMismatch } = emulator
   if (firstMismatch === null) return 0
-  io.err.write(`request ${firstMismatch.turn} differed from the scenario: ${oneLine(firstMismatch.difference, 2_000)}\n`)
+  io.err.write(
+    `request ${firstMismatch.turn} differed from the scenario: ${oneLine(firstMismatch.difference, 2_000)}\n`,
+  )
   return 2
 }
 
@@ -36,7 +49,11 @@ function portOf(given: Given): number {
   const text = given.one('--port') ?? '0'
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port
-  throw new Refusal('bad-arguments', { argument: '--port' }, `--port ${text}: give a number from 0 to 65535 (0 takes a free one)`)
+  throw new Refusal(
+    'bad-arguments',
+    { argument: '--port' },
+    `--port ${text}: give a number from 0 to 65535 (0 takes a free one)`,
+  )
 }
 
 /** One line for each request as it comes, until the stop is asked for. */
@@ -47,7 +64,12 @@ async function watch(emulator: Emulator, given: Given, io: Io): Promise<void> {
       const request = emulator.requests[seen]
       if (request === undefined) break
       const bytes = Buffer.byteLength(request.text)
-      say(io, given, { kind: 'request', number: seen + 1, socket: request.socket, bytes }, `request ${seen + 1}: ${bytes} bytes\n`)
+      say(
+        io,
+        given,
+        { kind: 'request', number: seen + 1, socket: request.socket, bytes },
+        `request ${seen + 1}: ${bytes} bytes\n`,
+      )
     }
     await new Promise(done => setTimeout(done, POLL_MS))
   }

@@ -14,7 +14,7 @@ import { stdinOf } from '../exec-stdin.js'
 import type { Io } from '../io.js'
 import { type OutcomeSink, openOutcomeSink } from '../outcome-sink.js'
 import { SIGNAL_NUMBERS } from '../signal-numbers.js'
-import { escapeControls } from '../terminal-text.js'
+import { escapeLines } from '../terminal-text.js'
 import type { Invocation } from './table.js'
 
 const ENDED_BY_US = 124
@@ -51,8 +51,8 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     if (outcome instanceof Refusal) return refuse(outcome, sink, io)
     sink.write({ version: 1, ...outcomeRecord(outcome) })
     const said = explanation(outcome.ending)
-    if (said !== null) io.err.write(`harness: ${escapeControls(said)}\n`)
-    for (const path of outcome.tampered) io.err.write(`harness: protected path changed: ${escapeControls(path)}\n`)
+    if (said !== null) io.err.write(`harness: ${escapeLines(said)}\n`)
+    for (const path of outcome.tampered) io.err.write(`harness: protected path changed: ${escapeLines(path)}\n`)
     return statusOf(outcome.ending, io)
   } finally {
     await boundary.close()
@@ -67,7 +67,7 @@ const REFUSAL_STATUS: Readonly<Partial<Record<RefusalCode, number>>> = {
 
 function refuse(refusal: Refusal, sink: OutcomeSink, io: Io): number {
   sink.write({ version: 1, refused: { code: refusal.code, reason: refusal.message, details: refusal.details } })
-  io.err.write(`refused [${refusal.code}] ${escapeControls(refusal.message)}\n`)
+  io.err.write(`refused [${refusal.code}] ${escapeLines(refusal.message)}\n`)
   return REFUSAL_STATUS[refusal.code] ?? REFUSED
 }
 

@@ -1,11 +1,11 @@
 /** `harness run`: one task, driven to an answer. Exit status 0 answered, 2 stopped for a named reason, 1 could not run. */
 import { randomBytes } from 'node:crypto'
 import { Refusal } from '../../errors.js'
-import type { AppliedConfinement } from '../../outcome.js'
 import { type ApprovalMode, type Approver, makeApprover } from '../../loop/approval.js'
 import { buildContext, type StandingContext } from '../../loop/context.js'
 import { runLoop } from '../../loop/engine.js'
 import type { LoopEnd } from '../../loop/run-state.js'
+import type { AppliedConfinement } from '../../outcome.js'
 import { systemClock } from '../../supervise/deadline.js'
 import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
@@ -51,7 +51,10 @@ export async function run({ given, words }: Invocation, io: Io): Promise<number>
 
 function noInput(words: readonly string[]): Refusal {
   const stray = words[0]
-  const said = stray === undefined ? 'run needs --input "the task"' : `unexpected word ${JSON.stringify(stray)}: put the task behind --input in one pair of quotes`
+  const said =
+    stray === undefined
+      ? 'run needs --input "the task"'
+      : `unexpected word ${JSON.stringify(stray)}: put the task behind --input in one pair of quotes`
   return new Refusal('bad-arguments', stray === undefined ? { argument: '--input' } : { argument: stray }, said)
 }
 
@@ -63,7 +66,11 @@ function approverOf(given: Given, io: Io): Approver {
   return approver
 }
 
-function contextOf(given: Given, { reach, tools, boundary, programs }: Surroundings, files: ReturnType<typeof operatorFiles>): StandingContext {
+function contextOf(
+  given: Given,
+  { reach, tools, boundary, programs }: Surroundings,
+  files: ReturnType<typeof operatorFiles>,
+): StandingContext {
   const scope = given.all('--write-scope')
   return buildContext({
     tools,

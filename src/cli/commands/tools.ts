@@ -1,5 +1,6 @@
 /** `harness tools`: what a run with these options would publish, as one pretty JSON object (contract §2.2). */
 import { randomBytes } from 'node:crypto'
+import { catalogue } from '../../tools/catalogue.js'
 import { catalogueAnswer } from '../../tools/verbs.js'
 import type { Io } from '../io.js'
 import { openSurroundings } from '../surroundings.js'
@@ -9,12 +10,12 @@ export async function tools({ given }: Invocation, io: Io): Promise<number> {
   const runId = randomBytes(8).toString('hex')
   const surroundings = await openSurroundings({ command: 'tools', given, io, runId, emit: () => {} })
   try {
-    const { tools: port, reach } = surroundings
+    const { tools: port, reach, effects, programs } = surroundings
     const answer = {
       workspace: reach.workspace.path,
       surface: port.surface,
       tools: port.specs,
-      catalogue: catalogueAnswer(surroundings.catalogue.entries),
+      catalogue: catalogueAnswer(catalogue({ workspace: effects, programs }).entries),
       mcp: [],
       withheld: port.withheld,
       skills: [],

@@ -1,0 +1,397 @@
+/** Real launches: every ending, what is put inside, and that nothing survives us. As the user the tests run as, and as root also as an ordinary one. */
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { Boundary, openBoundary, type RunRequest } from '../../src/confinement/boundary.js'
+import { readHostFacts } from '../../src/confinement/host-facts.js'
+import { launch } from '../../src/confinement/launch.js'
+import { planLaunch } from '../../src/confinement/launch-plan.js'
+import type { HostFacts, PolicyRequest } from '../../src/confinement/types.js'
+import { isRefusal, Refusal } from '../../src/errors.js'
+import type { HarnessEvent } from '../../src/events.js'
+import type { Outcome } from '../../src/outcome.js'
+import type { LaunchFolders } from '../../src/paths/launch-folders.js'
+import { renderCaptured } from '../../src/supervise/bounded-output.js'
+import { closeInherited } from '../../src/supervise/descriptors.js'
+import { eventually, finished, fixture, marked, NOBODY, pause, program, said } from '../support/children.js'
+import { needs } from '../support/needs.js'
+
+const skip = needs('linux', 'bubblewrap')
+closeInherited()
+
+function workspaceFor(uid: number | null = null): string {
+  const folder = mkdtempSync(join(tmpdir(), 'launch-test-'))
+  const workspace = join(folder, 'ws')
+  mkdirSync(workspace)
+  if (uid !== null) for (const path of [folder, workspace]) chownSync(path, uid, uid)
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return workspace
+}
+
+const REQUEST: Omit<PolicyRequest, 'workspace'> = {
+  read: [],
+  writeSubtrees: ['.'],
+  hide: [],
+  unprotect: [],
+  programs: null,
+  env: {},
+  limits: {},
+  controlFiles: [],
+}
+
+interface Opened {
+  readonly boundary: Boundary
+  readonly events: HarnessEvent[]
+  readonly workspace: string
+  readonly facts: HostFacts
+}
+
+async function opened(
+  request: Partial<PolicyRequest> = {},
+  change: (facts: HostFacts) => HostFacts = facts => facts,
+): Promise<Opened> {
+  const events: HarnessEvent[] = []
+  const workspace = request.workspace ?? workspaceFor()
+  const facts = change(await readHostFacts())
+  const boundary = await openBoundary({
+    confine: 'auto',
+    request: { ...REQUEST, workspace, ...request },
+    facts,
+    runId: '00112233aabbccdd',
+    onEvent: event => events.push(event),
+    probe: 'now',
+  })
+  if (!(boundary instanceof Boundary)) throw boundary
+  return { boundary, events, workspace, facts }
+}
+
+async function outcomeOf(
+  boundary: Boundary,
+  argv: readonly string[],
+  more: Partial<RunRequest> = {},
+): Promise<Outcome> {
+  const outcome = await boundary.run({ argv, purpose: 'tool', signal: new AbortController().signal, ...more })
+  if (outcome instanceof Refusal) throw outcome
+  return outcome
+}
+
+const text = (outcome: Outcome) => renderCaptured(outcome.stdout).text
+const errors = (outcome: Outcome) => renderCaptured(outcome.stderr).text
+
+t.test('every ending is told apart', { skip }, async t => {
+  const { boundary } = await opened({ limits: { 'file-size': 1_048_576, 'output-total': 4_000_000, cpu: 1_000 } })
+  const cases: { name: string; argv: string[]; more?: Partial<RunRequest>; ending: object; out?: string | RegExp }[] = [
+    { name: 'exit 0', argv: ['true'], ending: { kind: 'exited', status: 0 } },
+    { name: 'exit 3', argv: ['sh', '-c', 'exit 3'], ending: { kind: 'exited', status: 3 } },
+    {
+      name: 'its own group',
+      argv: ['sh', '-c', 'kill -TERM 0'],
+      ending: { kind: 'signalled', signal: 'SIGTERM', core: null },
+    },
+    { name: 'INT', argv: ['sh', '-c', 'kill -INT $$'], ending: { kind: 'signalled', signal: 'SIGINT', core: null } },
+    { name: 'a status that is no signal', argv: ['sh', '-c', 'exit 200'], ending: { kind: 'exited', status: 200 } },
+    {
+      name: 'a deadline keeps what was printed',
+      argv: ['sh', '-c', 'echo one; echo two; echo three; exec sleep 60'],
+      more: { wallMs: 400 },
+      ending: { kind: 'timed-out', limit_ms: 400 },
+      out: 'one\ntwo\nthree\n',
+    },
+    {
+      name: 'TERM reaches the command, which may clean up',
+      argv: ['sh', '-c', 'trap "echo bye; exit 0" TERM; echo up; sleep 60 & wait'],
+      more: { wallMs: 400 },
+      ending: { kind: 'timed-out', limit_ms: 400 },
+      out: 'up\nbye\n',
+    },
+    {
+      name: 'KILL ends what ignores TERM',
+      argv: ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'],
+      more: { wallMs: 300, graceMs: 200 },
+      ending: { kind: 'timed-out', limit_ms: 300 },
+    },
+    {
+      name: 'file size',
+      argv: ['sh', '-c', 'exec head -c 2000000 /dev/zero > big'],
+      ending: { kind: 'bound', name: 'file-size', limit: 1_048_576, seen: null },
+    },
+    {
+      name: 'cpu',
+      argv: ['sh', '-c', 'while :; do :; done'],
+      ending: { kind: 'bound', name: 'cpu', limit: 1_000, seen: null },
+    },
+    { name: 'a shell answers 127', argv: ['sh', '-c', 'no-such-program'], ending: { kind: 'exited', status: 127 } },
+  ]
+  for (const { name, argv, more, ending, out } of cases) {
+    const outcome = await outcomeOf(boundary, argv, more)
+    t.match(outcome.ending, ending, name)
+    if (out !== undefined) t.match(text(outcome), out, `${name}: output`)
+    t.equal(outcome.survivors_killed, null)
+    t.notOk(outcome.tree_left)
+  }
+  const flood = await outcomeOf(boundary, ['sh', '-c', 'yes'])
+  t.match(flood.ending, { kind: 'bound', name: 'output-total', limit: 4_000_000 })
+  t.equal(flood.stdout.head.length + flood.stdout.droppedBytes + flood.stdout.tail.length, flood.stdout.totalBytes)
+  await boundary.close()
+})
+
+t.test(
+  'limits on the whole tree are endings of their own',
+  { skip: needs('linux', 'bubblewrap', 'cgroup-v1-pids') },
+  async t => {
+    const { boundary } = await opened({ limits: { pids: 40, memory: 100 * 1024 * 1024 } })
+    const forks = await outcomeOf(boundary, ['sh', '-c', 'for i in $(seq 100); do sleep 5 & done; wait'])
+    t.match(forks.ending, { kind: 'bound', name: 'pids', limit: 40 })
+    const hog = await outcomeOf(boundary, ['perl', '-e', '$x = "a" x (300 * 1024 * 1024)'])
+    t.match(hog.ending, { kind: 'bound', name: 'memory', limit: 100 * 1024 * 1024 })
+    t.ok((hog.peak_memory_bytes ?? 0) > 50 * 1024 * 1024, 'the peak is told')
+    t.ok(hog.cpu_ms !== null, 'CPU time is told')
+    const well = await outcomeOf(boundary, ['true'])
+    t.match(well.ending, { kind: 'exited', status: 0 }, 'counts are of one launch')
+    t.same(
+      readdirSync('/sys/fs/cgroup/pids').filter(name => name.startsWith(`harness-${process.pid}-`)),
+      [],
+      'no group is left',
+    )
+    await boundary.close()
+  },
+)
+
+t.test('what a command finds inside', { skip }, async t => {
+  const { boundary, facts } = await opened({ env: { GIVEN: 'a b' } })
+  const fds = await outcomeOf(boundary, ['sh', '-c', 'ls /proc/self/fd'])
+  t.same(text(fds).trim().split('\n'), ['0', '1', '2', '3'], 'no descriptor but stdio (3 is the listing itself)')
+  const limits = await outcomeOf(boundary, ['sh', '-c', 'ulimit -n; ulimit -f'])
+  t.equal(text(limits), '1024\n2097152\n', 'limits of resources are set')
+  const env = await outcomeOf(boundary, ['env'])
+  t.match(text(env), /^GIVEN=a b$/m)
+  t.notMatch(text(env), /HARNESS|PWD_OLD|SHLVL=[^0]/, 'the hold leaves nothing in the environment')
+  const stderr = await outcomeOf(boundary, ['sh', '-c', 'echo x > /dev/stderr; echo y > /dev/stdout'])
+  t.equal(errors(stderr), 'x\n')
+  t.equal(text(stderr), 'y\n')
+  t.ok(facts.bwrap)
+  await boundary.close()
+})
+
+t.test('stdin', { skip }, async t => {
+  const { boundary } = await opened()
+  t.equal(text(await outcomeOf(boundary, ['cat'])), '', 'null unless given')
+  const bytes = Buffer.alloc(8_000_000, 'x')
+  const count = await outcomeOf(boundary, ['wc', '-c'], { stdin: { bytes } })
+  t.equal(text(count).trim(), '8000000', 'a large document arrives whole')
+  const unread = await outcomeOf(boundary, ['true'], { stdin: { bytes } })
+  t.match(unread.ending, { kind: 'exited', status: 0 }, 'one that is not read is no error')
+  const reopened = await outcomeOf(boundary, ['cat', '/dev/stdin'], { stdin: { bytes: Buffer.from('again') } })
+  t.equal(text(reopened), 'again')
+  await boundary.close()
+})
+
+t.test('a daemon neither delays the end nor survives it', { skip }, async t => {
+  const mark = `daemon-mark-${process.pid}`
+  const { boundary } = await opened({ env: { MARK: mark } })
+  const argv = ['sh', '-c', 'setsid sh -c "sleep 300" & setsid sleep 300 & echo started']
+  const outcome = await outcomeOf(boundary, argv, { wallMs: 60_000 })
+  t.match(outcome.ending, { kind: 'exited', status: 0 })
+  t.equal(text(outcome), 'started\n')
+  t.ok(outcome.duration_ms < 30_000, 'it did not wait for the daemon')
+  t.same(marked(mark), [])
+  await boundary.close()
+})
+
+t.test('cancelling: by whom, how soon, and the whole tree', { skip }, async t => {
+  const mark = `cancel-mark-${process.pid}`
+  const { boundary, events } = await opened({ env: { MARK: mark } })
+  const cancel = new AbortController()
+  const running = outcomeOf(boundary, ['sh', '-c', 'setsid sleep 300 & sleep 300 & sleep 300 & wait'], {
+    signal: cancel.signal,
+    callId: 'c1',
+  })
+  t.ok(await eventually(() => marked(mark).length >= 5, 10_000), 'the tree stands')
+  cancel.abort('esc')
+  t.match((await running).ending, { kind: 'cancelled', by: 'esc' })
+  t.same(marked(mark), [])
+  const aborted = await outcomeOf(boundary, ['true'], { signal: AbortSignal.abort('signal') })
+  t.match(aborted.ending, { kind: 'cancelled', by: 'signal' }, 'cancelled before the start: nothing is started')
+  const [stop, kill] = [new AbortController(), new AbortController()]
+  const stubborn = outcomeOf(boundary, ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'], {
+    signal: stop.signal,
+    kill: kill.signal,
+    graceMs: 60_000,
+  })
+  await pause(200)
+  stop.abort('esc')
+  kill.abort()
+  t.match((await stubborn).ending, { kind: 'cancelled', by: 'esc' }, 'a second request skips the grace')
+  const open = outcomeOf(boundary, ['sleep', '300'])
+  await pause(50)
+  await boundary.close()
+  t.match((await open).ending, { kind: 'cancelled', by: 'caller' }, 'closing ends what runs')
+  const started = events.filter(event => event.kind === 'launch-started').map(event => event.launch_id)
+  const ended = events.filter(event => event.kind === 'launch-ended').map(event => event.launch_id)
+  t.same([...ended].sort(), [...started].sort(), 'each launch is recorded with its end')
+  t.equal(new Set(started).size, started.length)
+})
+
+t.test('many at once: none lost, none mixed up', { skip }, async t => {
+  const { boundary } = await opened()
+  const outputs = await Promise.all(
+    Array.from({ length: 24 }, (_, n) => outcomeOf(boundary, ['sh', '-c', `echo ${n}; echo e${n} >&2`])),
+  )
+  t.same(
+    outputs.map(text),
+    outputs.map((_, n) => `${n}\n`),
+  )
+  t.same(
+    outputs.map(errors),
+    outputs.map((_, n) => `e${n}\n`),
+  )
+  await boundary.close()
+})
+
+t.test('what is protected is looked at afterwards', { skip }, async t => {
+  const workspace = workspaceFor()
+  mkdirSync(join(workspace, '.vscode'))
+  const { boundary } = await opened({ workspace })
+  const clean = await outcomeOf(boundary, ['sh', '-c', 'echo x > ordinary'])
+  t.same(clean.tampered, [])
+  const appeared = await outcomeOf(boundary, ['sh', '-c', 'echo "{}" > .mcp.json; mkdir .vscode/x'])
+  t.same(appeared.tampered, [`appeared: ${join(workspace, '.mcp.json')}`])
+  t.notOk(existsSync(join(workspace, '.vscode', 'x')), 'what exists is covered')
+  await boundary.close()
+})
+
+t.test('the folders are judged again before every launch', { skip }, async t => {
+  const { boundary, workspace } = await opened()
+  mkdirSync(join(workspace, 'sub'))
+  t.match((await outcomeOf(boundary, ['pwd'], { cwd: 'sub' })).ending, { kind: 'exited', status: 0 })
+  rmSync(join(workspace, 'sub'), { recursive: true })
+  const gone = await boundary.run({ argv: ['pwd'], cwd: 'sub', purpose: 'tool', signal: new AbortController().signal })
+  t.ok(isRefusal(gone, 'missing'), 'a working folder that is gone is named, not the program')
+  symlinkSync('/etc', join(workspace, 'sub'))
+  const outside = await boundary.run({
+    argv: ['pwd'],
+    cwd: 'sub',
+    purpose: 'tool',
+    signal: new AbortController().signal,
+  })
+  t.ok(isRefusal(outside), 'one that leads outside is refused')
+  await boundary.close()
+})
+
+t.test('what is refused before anything starts', { skip }, async t => {
+  const { boundary, facts, events } = await opened()
+  const plan = planLaunch({ boundary: 'bubblewrap', policy: boundary.policy, facts, command: ['true'] })
+  if (plan instanceof Refusal) throw plan
+  const look = {
+    stdin: null,
+    stdout: 'capture',
+    stderr: 'capture',
+    signal: new AbortController().signal,
+    wallMs: 1_000,
+    graceMs: 100,
+    launchId: 'x',
+  } as const
+  await t.rejects(
+    launch(plan, { cwd: {}, grants: [] } as unknown as LaunchFolders, look),
+    TypeError,
+    'a look-alike verdict is none',
+  )
+  const before = events.length
+  for (const wallMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 99_999_999_000]) {
+    const refused = await boundary.run({ argv: ['true'], purpose: 'tool', signal: look.signal, wallMs })
+    if (wallMs > 86_400_000) t.notOk(isRefusal(refused), 'the lower limit of the policy holds')
+    else t.ok(isRefusal(refused, 'bad-limit'), `wallMs ${wallMs}`)
+  }
+  t.ok(events.length > before)
+  for (const argv of [
+    ['echo', 'a\0b'],
+    ['echo', 'x'.repeat(200_000)],
+  ]) {
+    t.ok(isRefusal(await boundary.run({ argv, purpose: 'tool', signal: look.signal })), `${argv[1]?.length} characters`)
+  }
+  const wide = await outcomeOf(boundary, [
+    'sh',
+    '-c',
+    'echo $#',
+    'sh',
+    ...Array.from({ length: 4_000 }, () => 'x'.repeat(30)),
+  ])
+  t.equal(text(wide), '4000\n', 'many words are fine')
+  await boundary.close()
+})
+
+t.test('a sandbox that cannot be had says so in its own words', { skip }, async t => {
+  const { boundary, facts } = await opened()
+  const fake = join(workspaceFor(), 'bwrap')
+  writeFileSync(fake, '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2\nexit 1\n', { mode: 0o755 })
+  const refused = await openBoundary({
+    confine: 'bubblewrap',
+    request: { ...REQUEST, workspace: workspaceFor() },
+    facts: { ...facts, bwrap: { path: fake } },
+    runId: '00112233aabbccdd',
+    onEvent: () => undefined,
+    probe: 'now',
+  })
+  if (!isRefusal(refused, 'boundary-unavailable')) throw new Error('not refused')
+  t.equal(refused.details.text, 'bwrap: setting up uid map: Permission denied')
+  t.match(refused.details.fix, 'apparmor_restrict_unprivileged_userns')
+  t.equal(refused.details.probe, 'uid map')
+  await boundary.close()
+})
+
+t.test('long option lists travel through a descriptor', { skip }, async t => {
+  const env = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`V${n}`, 'v'.repeat(2_000)]))
+  const { boundary } = await opened({ env })
+  const outcome = await outcomeOf(boundary, ['sh', '-c', 'echo ${#V59}'])
+  t.equal(text(outcome), '2000\n')
+  await boundary.close()
+})
+
+t.test('as root, an ordinary user is confined alike', { skip: needs('linux', 'bubblewrap', 'root') }, async t => {
+  const workspace = workspaceFor(NOBODY)
+  const argv = ['sh', '-c', 'id -u; echo x > made; echo e > /dev/stderr; setsid sleep 300 & echo $PPID']
+  const request = { workspace, writes: ['.'], env: {}, argv, repeat: false }
+  const ran = await finished(
+    program(process.execPath, [fixture('supervise/launcher'), JSON.stringify(request)], NOBODY),
+  )
+  t.equal(ran.status, 0, ran.stderr)
+  const outcome = JSON.parse(ran.stdout.split('\n')[1] ?? '') as Outcome & { out: string; err: string; uid: number }
+  t.equal(outcome.uid, NOBODY)
+  t.match(outcome.ending, { kind: 'exited', status: 0 })
+  t.equal(outcome.out, `${NOBODY}\n1\n`)
+  t.equal(outcome.err, 'e\n')
+  t.ok(existsSync(join(workspace, 'made')))
+})
+
+t.test(
+  'as root in a folder of another, the command runs as that one',
+  { skip: needs('linux', 'bubblewrap', 'root') },
+  async t => {
+    const { boundary } = await opened({ workspace: workspaceFor(NOBODY) })
+    const outcome = await outcomeOf(boundary, ['sh', '-c', 'id -u; echo e > /dev/stderr; cat /dev/stdin'], {
+      stdin: { bytes: Buffer.from('in') },
+    })
+    t.equal(text(outcome), `${NOBODY}\nin`)
+    t.equal(errors(outcome), 'e\n', 'streams can be opened again under the other uid')
+    await boundary.close()
+  },
+)
+
+for (const uid of [null, NOBODY]) {
+  const who = uid === null ? 'as we are' : 'as an ordinary user'
+  const ask = uid === null ? needs('linux', 'bubblewrap') : needs('linux', 'bubblewrap', 'root')
+  t.test(`kill -9 of us at any instant leaves nothing, ${who}`, { skip: ask, timeout: 180_000 }, async t => {
+    const mark = `kill-mark-${process.pid}-${uid ?? 'own'}`
+    const argv = ['sh', '-c', 'setsid sh -c "sleep 300; :" & setsid sleep 300 & exec sleep 300']
+    const request = { workspace: workspaceFor(uid), writes: ['.'], env: { MARK: mark }, argv, wallMs: 30, repeat: true }
+    for (let instant = 0; instant < (uid === null ? 50 : 20); instant++) {
+      const child = program(process.execPath, [fixture('supervise/launcher'), JSON.stringify(request)], uid)
+      await said(child, 'open')
+      await pause(Math.random() * 80)
+      child.kill('SIGKILL')
+      const gone = await eventually(() => marked(mark).length === 0, 1_000)
+      if (!t.ok(gone, `instant ${instant}`)) for (const pid of marked(mark)) process.kill(pid, 'SIGKILL')
+    }
+  })
+}
