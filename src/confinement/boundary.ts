@@ -2,12 +2,12 @@
  * A policy in force on this machine: what tools, `exec` and the library launch through. Every launch is judged anew
  * (folders), planned, recorded and started; a boundary that does not hold refuses and nothing runs.
  */
-import { tmpdir } from 'node:os'
 import { GRACE_MS_DEFAULT } from '../bounds.js'
 import { isRefusal, Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
 import { type AppliedConfinement, type BoundaryName, type Outcome, outcomeRecord } from '../outcome.js'
 import { checkLaunchFolders, type LaunchFolderRules } from '../paths/launch-folders.js'
+import { temporaryFolder } from '../supervise/private-folder.js'
 import type { Input } from '../supervise/stdio.js'
 import { chooseBoundary } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
@@ -192,7 +192,7 @@ export class Boundary {
   async #launchPlan(request: RunRequest, plan: LaunchPlan): Promise<Outcome | Refusal> {
     const { options, policy, rules } = this.#standing
     const folders = checkLaunchFolders(
-      { cwd: request.cwd ?? '.', grants: policy.writes.map(rule => rule.path), privateParent: tmpdir() },
+      { cwd: request.cwd ?? '.', grants: policy.writes.map(rule => rule.path), privateParent: temporaryFolder() },
       rules,
     )
     if (folders instanceof Refusal) return folders

@@ -1,5 +1,4 @@
 /** How a launch ended, from what we did, what bwrap said, what the kernel counted. Pure. */
-import { constants } from 'node:os'
 import type { Captured, Ending, LimitName } from '../outcome.js'
 import { renderCaptured } from '../supervise/bounded-output.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
@@ -73,10 +72,28 @@ function bound({ plan, counts }: EndingFacts, status: number): Ending | null {
   return { kind: 'bound', name, limit: limit.value, seen: name === 'memory' ? counts.peakMemoryBytes : null }
 }
 
-const SIGNALS = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]))
+/** Signals 1 to 31 by number, as on x86-64 and arm64 (signal(7)); empty where there is none. Real-time signals have no name in Node. */
+const SIGNALS: readonly (NodeJS.Signals | '')[] = [
+  ...([
+    '',
+    'SIGHUP',
+    'SIGINT',
+    'SIGQUIT',
+    'SIGILL',
+    'SIGTRAP',
+    'SIGABRT',
+    'SIGBUS',
+    'SIGFPE',
+    'SIGKILL',
+    'SIGUSR1',
+  ] as const),
+  ...(['SIGSEGV', 'SIGUSR2', 'SIGPIPE', 'SIGALRM', 'SIGTERM', 'SIGSTKFLT', 'SIGCHLD', 'SIGCONT', 'SIGSTOP'] as const),
+  ...(['SIGTSTP', 'SIGTTIN', 'SIGTTOU', 'SIGURG', 'SIGXCPU', 'SIGXFSZ', 'SIGVTALRM', 'SIGPROF', 'SIGWINCH'] as const),
+  ...(['SIGIO', 'SIGPWR', 'SIGSYS'] as const),
+]
 
 function signalOf(status: number): NodeJS.Signals | null {
-  return status > 128 && status <= 192 ? (SIGNALS.get(status - 128) ?? null) : null
+  return SIGNALS[status - 128] || null
 }
 
 /**

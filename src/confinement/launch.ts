@@ -9,6 +9,7 @@ import { LaunchFolders } from '../paths/launch-folders.js'
 import { type Clock, graceMs as checkedGraceMs, limitMs, systemClock } from '../supervise/deadline.js'
 import { inheritableRefusal } from '../supervise/descriptors.js'
 import { sharedFifos } from '../supervise/fifo-pool.js'
+import { guarded } from '../supervise/guardian.js'
 import { NamespaceTree } from '../supervise/namespace-kill.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import { type SpawnPlan, start } from '../supervise/spawn.js'
@@ -66,12 +67,14 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
   const before = protectedState(plan.policy)
   const group = makeGroup(plan, options.launchId)
   if (group !== null && 'kind' in group) return { ...blank, ending: group }
+  const guard = guarded()
   try {
-    const run = await startIn(plan, options, clock, group)
+    const run = await startIn({ ...plan, env: { ...plan.env, ...guard.env } }, options, clock, group)
     if ('kind' in run) return { ...blank, ending: run }
     const ended = await run.supervised.ended
     return { ...blank, ...report(plan, run, ended, group?.counts() ?? NO_COUNTS), tampered: tampered(before) }
   } finally {
+    guard.over()
     await group?.remove()
   }
 }

@@ -3,14 +3,19 @@
  * at the next start, told by the pid and start time in its name.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { processState } from './processes.js'
 
 const PREFIX = 'b10x-harness'
 const NAME = /^b10x-harness-(\d+)-(\d+)-/
+
+/** Where files of ours that have to be somewhere are: TMPDIR where it is an absolute path, else /tmp. */
+export function temporaryFolder(): string {
+  const named = process.env['TMPDIR'] ?? ''
+  return isAbsolute(named) ? named : '/tmp'
+}
 
 export interface PrivateFolderRequest {
   /** Folder to make it in; absent: the system's folder for temporary files. */
@@ -31,7 +36,7 @@ export class PrivateFolder {
   ) {}
 
   /** Throws `control-file-inside` where the folder would lie in one that others may write, and what landing refuses. */
-  static async make({ parent = tmpdir(), outside }: PrivateFolderRequest): Promise<PrivateFolder> {
+  static async make({ parent = temporaryFolder(), outside }: PrivateFolderRequest): Promise<PrivateFolder> {
     const landing = land(parent, { cwd: '/' })
     if (landing instanceof Refusal) throw landing
     const inside = outside.find(folder => isWithin(landing.landed, folder))

@@ -3,7 +3,7 @@
  * a session and group of its own with exactly the descriptors it is given, and tells apart why a start failed.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { statSync, writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { ARGUMENT_BYTES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
@@ -199,4 +199,46 @@ export function runToEnd(file: string, args: readonly string[]): Promise<string>
     const options = { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: HELPER_MS, cwd: '/' }
     execFile(file, args, options, (error, stdout) => (error === null ? resolve(stdout) : reject(error)))
   })
+}
+
+/** A process of ours that runs beside everything else and keeps nothing waiting. */
+export interface Beside {
+  alive(): boolean
+  /** Writes to its stdin at once; a reader that is gone is no error. */
+  tell(text: string): void
+}
+
+/**
+ * Starts a program of the system that is meant to stay: in a session of its own, with a pipe to its stdin that closes
+ * when we end in whatever way, and nothing else of ours.
+ */
+export function startBeside(file: string, args: readonly string[]): Beside {
+  const child = spawn(file, [...args], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: { PATH: '/usr/bin:/bin' },
+    cwd: '/',
+    detached: true,
+  })
+  let alive = child.pid !== undefined
+  child.on('error', () => undefined)
+  child.once('exit', () => {
+    alive = false
+  })
+  child.unref()
+  const { stdin } = child
+  stdin.on('error', () => undefined)
+  const handle = (stdin as unknown as { readonly _handle?: { readonly fd?: number; unref?(): void } })._handle
+  handle?.unref?.()
+  return {
+    alive: () => alive,
+    tell(text) {
+      const fd = handle?.fd
+      if (!alive || fd === undefined || fd < 0) return
+      try {
+        writeSync(fd, text)
+      } catch (error) {
+        if (errnoOf(error) === undefined) throw error
+      }
+    },
+  }
 }

@@ -1,9 +1,9 @@
 /** Bytes handed to a child as an open file without a name: nothing to find, nothing to leave behind, any size, no writer to wait for. */
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fchmodSync, openSync, unlinkSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.js'
+import { temporaryFolder } from './private-folder.js'
 
 /** O_TMPFILE includes O_DIRECTORY, so that a kernel without it refuses instead of making a file (open(2)). */
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY
@@ -12,7 +12,7 @@ const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY
  * A descriptor of our own, at offset 0, to a file that holds `bytes`; the caller closes it. Readable by whoever holds
  * the descriptor, also when re-opened through /dev/stdin under another uid.
  */
-export function openBytes(bytes: Uint8Array, folder: string = tmpdir()): number {
+export function openBytes(bytes: Uint8Array, folder: string = temporaryFolder()): number {
   const fd = openUnnamed(folder)
   try {
     fchmodSync(fd, MODE)
