@@ -3,7 +3,7 @@
  * Status 0 when no line is missed (a line that cannot be measured here says what is lacking), 1 otherwise.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { cpus, release, tmpdir } from 'node:os'
+import { availableParallelism, cpus, loadavg, release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Endpoint, startEndpoint } from './endpoint.js'
@@ -78,7 +78,8 @@ function machine(): Record<string, string | number> {
     arch: process.arch,
     kernel: release(),
     node: process.version,
-    cores: processors.length,
+    cores: availableParallelism(),
+    load: loadavg()[0] ?? -1,
     cpu: processors[0]?.model ?? 'unknown',
     uid: process.getuid?.() ?? -1,
   }
@@ -89,6 +90,15 @@ function chosen(only: readonly string[]): readonly Row[] {
   if (unknown.length > 0)
     throw new Error(`no row is named ${unknown.join(', ')}; known: ${ROWS.map(r => r.name).join(' ')}`)
   return only.length === 0 ? ROWS : ROWS.filter(row => only.includes(row.name))
+}
+
+/** Interleaving takes drift out of a ratio, not the noise of a machine where everything waits its turn. */
+function warnWhenBusy(bench: Bench): void {
+  const [load = 0] = loadavg()
+  if (load <= availableParallelism() / 2) return
+  bench.progress(
+    `the load of this machine is ${load.toFixed(1)}: judge by the row \`floor\` what these figures are worth`,
+  )
 }
 
 async function main(): Promise<number> {
@@ -102,6 +112,7 @@ async function main(): Promise<number> {
   const bench = makeBench(scratch, values)
   try {
     await mkdir(join(scratch, 'home'))
+    warnWhenBusy(bench)
     const lines: Line[] = []
     for (const row of rows) lines.push(...(await linesOf(row, bench)))
     process.stdout.write(renderTable(lines))

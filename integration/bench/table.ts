@@ -4,7 +4,7 @@
  */
 
 /** Figures are shown in these words; the conversion is the row's. */
-export type Unit = 'ms' | 'µs' | 'MiB' | 'KB' | 'x' | 'count'
+export type Unit = 'ms' | 'µs' | 'MiB' | 'KB' | 'count'
 
 /**
  * What is compared with the limits:

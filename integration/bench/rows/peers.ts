@@ -42,8 +42,8 @@ async function libraries(bench: Bench, peer: Peer, folder: string, theirs: Comma
       bench.rounds(15),
     )
     return [
-      faster('library', ours, { name: `${PEER}, library`, value: library }, 4.5),
-      faster('library', ours, { name: `${PEER}, CLI`, value: cli }, 40),
+      faster('library launch, peer library', ours, { name: `${PEER}, library`, value: library }, 4.5),
+      faster('library launch, peer CLI', ours, { name: `${PEER}, CLI`, value: cli }, 40),
     ]
   } finally {
     launcher.close()
@@ -52,7 +52,7 @@ async function libraries(bench: Bench, peer: Peer, folder: string, theirs: Comma
 }
 
 async function programs(bench: Bench, folder: string, theirs: Command): Promise<Found> {
-  const name = 'harness exec -- true'
+  const name = 'harness exec -- true, peer CLI'
   const lacking = needsCli()
   if (lacking !== false) return { name, predicate: lacking }
   const argv = [process.execPath, HARNESS, 'exec', '--process-write-subtree', '.', '--', 'true']
