@@ -31,19 +31,19 @@ export function openConnector(base: URL, proxy: URL | null): Connector {
     const agent = new http.Agent({ keepAlive: true })
     return {
       request: (url, headers) =>
-        http.request(proxy ? viaProxy(proxy, url, headers, agent) : direct(url, headers, agent)),
+        http.request({ ...(proxy ? viaProxy(proxy, url, headers) : direct(url, headers)), agent }),
       close: () => agent.destroy(),
     }
   }
   const https = process.getBuiltinModule('node:https')
   const agent = proxy ? tunnelAgent(proxy) : new https.Agent({ keepAlive: true })
   return {
-    request: (url, headers) => https.request(direct(url, headers, agent)),
+    request: (url, headers) => https.request({ ...direct(url, headers), agent }),
     close: () => agent.destroy(),
   }
 }
 
-function direct(url: URL, headers: Readonly<Record<string, string>>, agent: Agent): RequestOptions {
+function direct(url: URL, headers: Readonly<Record<string, string>>): RequestOptions {
   return {
     protocol: url.protocol,
     // Node wants an IPv6 address without the brackets of the URL.
@@ -52,14 +52,13 @@ function direct(url: URL, headers: Readonly<Record<string, string>>, agent: Agen
     path: `${url.pathname}${url.search}`,
     method: 'POST',
     headers: { ...headers },
-    agent,
   }
 }
 
 /** RFC 9112 §3.2.2: a request to a proxy names the whole URL. */
-function viaProxy(proxy: URL, url: URL, headers: Readonly<Record<string, string>>, agent: Agent): RequestOptions {
+function viaProxy(proxy: URL, url: URL, headers: Readonly<Record<string, string>>): RequestOptions {
   return {
-    ...direct(proxy, { ...headers, host: url.host, ...proxyAuthorization(proxy) }, agent),
+    ...direct(proxy, { ...headers, host: url.host, ...proxyAuthorization(proxy) }),
     path: url.href,
   }
 }
@@ -72,15 +71,25 @@ function tunnelAgent(proxy: URL): Agent {
   type Connected = (error: Error | null, socket: Duplex) => void
 
   class TunnelAgent extends https.Agent {
+    /** Tunnels that are not there yet; they are no sockets of the agent, so it would leave them behind. */
+    readonly #pending = new Set<ClientRequest>()
+
+    override destroy(): void {
+      for (const connect of this.#pending) connect.destroy()
+      super.destroy()
+    }
+
     override createConnection(options: RequestOptions & { servername?: string }, callback?: Connected): undefined {
       const refuse = (error: Error): void => callback?.(error, undefined as never)
       const authority = `${options.host}:${options.port}`
       const connect = (proxy.protocol === 'https:' ? https : http).request({
-        ...direct(proxy, { host: authority, ...proxyAuthorization(proxy) }, new http.Agent()),
+        ...direct(proxy, { host: authority, ...proxyAuthorization(proxy) }),
         agent: false,
         method: 'CONNECT',
         path: authority,
       })
+      this.#pending.add(connect)
+      connect.once('close', () => this.#pending.delete(connect))
       connect.setTimeout(CONNECT_MS, () => connect.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })))
       connect.once('error', refuse)
       connect.once('connect', (response, socket) => {

@@ -57,6 +57,7 @@ class Exchange implements Reply {
   #timer: NodeJS.Timeout | undefined
   /** The first cause of failing wins over what the closing socket then says. */
   #cause: WireFailure | null = null
+  #reject: (error: ExchangeError) => void = () => {}
   /** Nothing is waited for any more; a late event of the socket starts no new wait. */
   #over = false
 
@@ -76,6 +77,7 @@ class Exchange implements Reply {
   start(): Promise<Reply> {
     const { url, headers, body, signal } = this.#request
     return new Promise((resolve, reject) => {
+      this.#reject = reject
       if (signal.aborted) {
         reject(new ExchangeError(CANCELLED))
         return
@@ -166,6 +168,8 @@ class Exchange implements Reply {
     const error = new ExchangeError(failure)
     this.#response?.destroy(error)
     this.#client?.destroy(error)
+    // A request without a socket yet (its tunnel is being made) would tell of its end only once it has one.
+    this.#reject(error)
   }
 
   #done(): void {
@@ -191,6 +195,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'nobody answered in time',
 }
 
+const TLS_ADVICE = ': the TLS connection failed; NODE_EXTRA_CA_CERTS names a further authority to trust'
+
 /** The socket's own words are not shown: only codes, which cannot hold a credential. */
 function failureOfError(error: unknown, url: URL): WireFailure {
   if (error instanceof ExchangeError) return error.failure
@@ -208,7 +214,7 @@ function failureOfError(error: unknown, url: URL): WireFailure {
     }
   }
   const errno = errnoOf(error)
-  const known = errno !== undefined && Object.hasOwn(ADVICE, errno) ? `: ${ADVICE[errno]}` : ''
+  const advice = errno === undefined ? TLS_ADVICE : Object.hasOwn(ADVICE, errno) ? `: ${ADVICE[errno]}` : ''
   // Codes that are no errno are OpenSSL's about the certificate: another attempt meets the same.
-  return { code: 'transport', retriable: errno !== undefined, message: `no answer from ${url.host} (${code})${known}` }
+  return { code: 'transport', retriable: errno !== undefined, message: `no answer from ${url.host} (${code})${advice}` }
 }

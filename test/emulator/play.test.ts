@@ -74,7 +74,7 @@ t.test('turns are played in order; one that was not met waits', async t => {
 
 t.test('repeat-last repeats without the ids, so that a conversation never holds one twice', async t => {
   const calls = [{ name: 'run', arguments: {}, id: 'mine' }]
-  const played = scenario([{ expect: { contains: 'brief' }, reply: { calls } }], { then: 'repeat-last' })
+  const played = scenario([{ expect: { contains: 'brief' }, reply: { calls } }], { then: 'repeat-last' }) // oxlint-disable-line unicorn/no-thenable
   const { state } = playRequest(played, AT_THE_START, request)
   const { plan } = playRequest(played, state, { ...request, texts: [] })
   t.strictSame(plan, { kind: 'reply', turn: 2, reply: { calls: [{ name: 'run', arguments: {} }] }, fault: {} })

@@ -10,7 +10,7 @@ import { SseFrames } from '../../src/wires/sse-frames.js'
 import { turnRequest } from '../support/turns.js'
 
 const text = fc.string({ unit: 'binary', maxLength: 60 })
-const id = fc.string({ minLength: 1, maxLength: 20, unit: fc.constantFrom(...'abcXYZ019-_') })
+const id = fc.string({ minLength: 1, maxLength: 20, unit: fc.constantFrom(...'abcXYZ019-_'.split('')) })
 
 const reply: fc.Arbitrary<ScenarioReply> = fc.record(
   {

@@ -429,6 +429,23 @@ t.test('through a proxy', async t => {
   plainModel.close()
 })
 
+t.test('cancelling while a proxy makes the tunnel', async t => {
+  const cancel = new AbortController()
+  let gone = false
+  const proxy = await rawServer(socket => {
+    socket.on('close', () => {
+      gone = true
+    })
+    cancel.abort('esc')
+  })
+  t.teardown(() => proxy.close())
+  const model = open('https://api.invalid/v1', { env: { HTTPS_PROXY: proxy.url } })
+  t.match((await runTurn(model, turnRequest(), cancel.signal)).outcome, { failure: { code: 'cancelled' } })
+  model.close()
+  for (let tries = 0; !gone && tries < 200; tries++) await new Promise(resolve => setTimeout(resolve, 5))
+  t.ok(gone, 'and closing leaves no half-made tunnel')
+})
+
 const unusable: { name: string; over: Partial<ModelOptions>; code: 'bad-arguments' | 'not-built-yet' }[] = [
   ...['', 'api.example', 'ftp://h/v1', 'http://u:p@h/v1', 'http://h/v1?x=1', 'http://h/v1#x', 'file:///x'].map(
     baseUrl => ({
