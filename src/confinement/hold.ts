@@ -17,18 +17,17 @@ export const HOLD_INSIDE = '/run/harness/limit'
 export const RELEASE = 'go\n'
 
 /**
- * Each word is `--NAME=SOFT` or `--NAME=SOFT:HARD`. The hard limit goes first: `ulimit` sets both, and the soft one can
- * then only be lowered. Number of processes: `-u` in bash and zsh, `-p` in dash and busybox.
+ * cpu: the soft limit is a signal that can be told (SIGXCPU), the hard one two seconds later a KILL (getrlimit(2)).
+ * Number of processes: `-u` in bash and zsh, `-p` in dash and busybox.
  */
 const LIMITS = `\
 while [ "$1" != -- ]; do
-HARNESS_HOLD=\${1#*=}
 case $1 in
---nofile=*) ulimit -n "\${HARNESS_HOLD#*:}" && ulimit -S -n "\${HARNESS_HOLD%:*}" ;;
---fsize=*) ulimit -f $(( \${HARNESS_HOLD#*:} / 512 )) && ulimit -S -f $(( \${HARNESS_HOLD%:*} / 512 )) ;;
---data=*) ulimit -d $(( \${HARNESS_HOLD#*:} / 1024 )) && ulimit -S -d $(( \${HARNESS_HOLD%:*} / 1024 )) ;;
---cpu=*) ulimit -t "\${HARNESS_HOLD#*:}" && ulimit -S -t "\${HARNESS_HOLD%:*}" ;;
---nproc=*) ulimit -u "\${HARNESS_HOLD#*:}" 2>/dev/null || ulimit -p "\${HARNESS_HOLD#*:}" ;;
+--nofile=*) ulimit -n "\${1#*=}" ;;
+--fsize=*) ulimit -f $(( \${1#*=} / 512 )) ;;
+--data=*) ulimit -d $(( \${1#*=} / 1024 )) ;;
+--cpu=*) ulimit -t $(( \${1#*=} + 2 )) && ulimit -S -t "\${1#*=}" ;;
+--nproc=*) ulimit -u "\${1#*=}" 2>/dev/null || ulimit -p "\${1#*=}" ;;
 *) echo "unknown limit $1" >&2; exit ${GIVEN_UP} ;;
 esac || exit ${GIVEN_UP}
 shift

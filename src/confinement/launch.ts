@@ -86,6 +86,7 @@ function blankOutcome(plan: LaunchPlan, clock: Clock): Omit<Outcome, 'ending'> {
     stdout: NOTHING_CAPTURED,
     stderr: NOTHING_CAPTURED,
     confinement: plan.confinement,
+    // The namespace removes them itself.
     survivors_killed: null,
     output_held: false,
     peak_memory_bytes: null,
@@ -204,7 +205,6 @@ function report(
     stdout: ended.stdout,
     // With a given stderr only the launcher's own words are here; they are part of the ending where they matter.
     stderr: stderr === 'kept' ? ended.stderr : NOTHING_CAPTURED,
-    survivors_killed: ended.survivorsKilled,
     output_held: ended.outputHeld,
     peak_memory_bytes: counts.peakMemoryBytes,
     cpu_ms: counts.cpuMs,

@@ -13,7 +13,7 @@ const NAME = /^b10x-harness-(\d+)-(\d+)-/
 
 /** Where files of ours that have to be somewhere are: TMPDIR where it is an absolute path, else /tmp. */
 export function temporaryFolder(): string {
-  const named = process.env['TMPDIR'] ?? ''
+  const named = process.env.TMPDIR ?? ''
   return isAbsolute(named) ? named : '/tmp'
 }
 
