@@ -31,7 +31,7 @@ export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'install
 
 /** Configuration, state and cache folders (XDG Base Directory Specification); relative values are ignored as it says. */
 function ownFolders(env: NodeJS.ProcessEnv): ControlFile[] {
-  const home = env['HOME']
+  const home = env.HOME
   const at = (variable: string, fallback: string, name: string, what: string): ControlFile[] => {
     const set = env[variable]
     if (set !== undefined && isAbsolute(set)) return [{ path: join(set, name), what }]

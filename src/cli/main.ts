@@ -62,7 +62,7 @@ function reportRefusal(refusal: Refusal, json: boolean, io: Io): void {
 function reportBug(error: unknown, io: Io): number {
   const text = error instanceof Error ? error.message : String(error)
   io.err.write(`bug: ${escapeLines(text)}\n`)
-  if (process.env['HARNESS_DEBUG'] === '1' && error instanceof Error) io.err.write(`${error.stack ?? ''}\n`)
+  if (process.env.HARNESS_DEBUG === '1' && error instanceof Error) io.err.write(`${error.stack ?? ''}\n`)
   else io.err.write('set HARNESS_DEBUG=1 to see where; please report it\n')
   return process.argv[2] === 'exec' ? 125 : BUG_STATUS
 }

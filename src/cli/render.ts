@@ -23,7 +23,7 @@ const STYLES = { dim: '2', red: '31', yellow: '33', green: '32' } as const
 
 /** Colour on a terminal unless NO_COLOR is set and not empty (no-color.org). */
 export function wantsColor(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
-  return isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+  return isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
 }
 
 /** Progress: one line an event on stderr, null for none. */
