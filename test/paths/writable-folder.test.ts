@@ -231,8 +231,7 @@ function inChild(prefix: readonly string[], script: string): string {
       protectedNames: new Set(), hidden: [], home: null, controlFiles: { paths: [], above: new Map(), selves: new Map() } })
     const told = (v) => v.code ?? v.kind
     ${script}`
-  const [file = process.execPath, ...args] = [...prefix, process.execPath, '--input-type=module', '-e', code]
-  return execFileSync(file, args, { encoding: 'utf8' }).trim()
+  return execFileSync('env', [...prefix, process.execPath, '--input-type=module', '-e', code], { encoding: 'utf8' }).trim()
 }
 
 const AS_USER =
@@ -299,7 +298,7 @@ t.test('the folders of a launch', async t => {
     cwd: { kind: 'enterable', landed: join(ws, 'src') },
     grants: [{ kind: 'writable' }, { kind: 'writable' }],
   })
-  t.notOk(LaunchFolders.made({ ...made }), 'a copy is not a verdict')
+  t.notOk(LaunchFolders.made(Object.assign({}, made)), 'a copy is not a verdict')
   t.notOk(LaunchFolders.made(null))
   t.equal(Object.isFrozen(made), true)
   mkdirSync(join(ws, 'src/tmp'))
