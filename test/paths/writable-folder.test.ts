@@ -231,7 +231,9 @@ function inChild(prefix: readonly string[], script: string): string {
       protectedNames: new Set(), hidden: [], home: null, controlFiles: { paths: [], above: new Map(), selves: new Map() } })
     const told = (v) => v.code ?? v.kind
     ${script}`
-  return execFileSync('env', [...prefix, process.execPath, '--input-type=module', '-e', code], { encoding: 'utf8' }).trim()
+  return execFileSync('env', [...prefix, process.execPath, '--input-type=module', '-e', code], {
+    encoding: 'utf8',
+  }).trim()
 }
 
 const AS_USER =
