@@ -11,6 +11,7 @@ import { temporaryFolder } from '../supervise/private-folder.js'
 import type { Input } from '../supervise/stdio.js'
 import { chooseBoundary } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
+import { readBoundSockets } from './host-facts.js'
 import { knownFailure } from './known-failures.js'
 import { launch } from './launch.js'
 import { planLaunch } from './launch-plan.js'
@@ -137,7 +138,8 @@ export class Boundary {
       planLaunch({
         boundary,
         policy,
-        facts: options.facts,
+        // A listener that came since the policy was landed is covered as well.
+        facts: { ...options.facts, boundSockets: readBoundSockets() },
         command: request.argv,
         ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
       })

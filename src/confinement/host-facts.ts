@@ -19,7 +19,14 @@ import { homedir, release } from 'node:os'
 import { dirname, join } from 'node:path'
 import which from 'which'
 import { isWithin } from '../paths/resolve.js'
-import { type CgroupFolder, cgroupFolders, hardLimitsOf, homeOfUid, installCommand } from './host-texts.js'
+import {
+  boundSocketNames,
+  type CgroupFolder,
+  cgroupFolders,
+  hardLimitsOf,
+  homeOfUid,
+  installCommand,
+} from './host-texts.js'
 import type { HostFacts } from './types.js'
 
 /** Where system programs live on every Linux; searched before the inherited PATH. */
@@ -80,9 +87,15 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     hardLimits: hardLimitsOf(text('/proc/self/limits')),
     procCovers: PROC_COVERS.filter(path => lstatSync(path, { throwIfNoEntry: false }) !== undefined),
     cgroup: cgroups(cgroupRoot),
+    boundSockets: readBoundSockets(),
     pid1WithoutInit: process.pid === 1,
     installHint: installCommand(text('/etc/os-release')),
   })
+}
+
+/** The one fact that changes from launch to launch: see `boundSockets` of {@link HostFacts}. */
+export function readBoundSockets(): readonly string[] {
+  return boundSocketNames(text('/proc/net/unix'))
 }
 
 /** A program we were handed to run for the facts that cost a process. Returns its standard output, or null if it failed. */

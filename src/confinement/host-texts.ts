@@ -96,3 +96,12 @@ export function installCommand(osRelease: string): string {
     'install the package bubblewrap with the package manager of this system'
   )
 }
+
+/**
+ * The path names of bound unix sockets in /proc/net/unix (proc_pid_net(5)): the last column, which may hold blanks.
+ * Unnamed sockets have none, and `@` begins an abstract name. Each name once.
+ */
+export function boundSocketNames(table: string): string[] {
+  const names = [...table.matchAll(/^[0-9a-f]+: (?:[0-9A-F]+ ){5} *\d+ ([^@\n][^\n]*)$/gm)].map(match => match[1] ?? '')
+  return [...new Set(names)]
+}

@@ -10,6 +10,7 @@ import { bwrapArgv } from './bwrap-argv.js'
 import { guaranteesOf } from './guarantees.js'
 import { LAUNCHER_ENV } from './inside-env.js'
 import { planLimits } from './launch-limits.js'
+import { hideHostSockets } from './policy-sockets.js'
 import { programInside } from './program-inside.js'
 import { type FilterArch, seccompProgram } from './seccomp-bpf.js'
 import { CHILD_FDS, type FedFile, type HostFacts, type LaunchPlan, type Policy } from './types.js'
@@ -49,7 +50,8 @@ export function planLaunch({ boundary, policy, facts, command, cwd = '.' }: Plan
   if (folder instanceof Refusal) return folder
   const program = programInside({ name: command[0] ?? '', cwd: folder.landed, policy, facts })
   if (program instanceof Refusal) return program
-  return assemble({ boundary, policy, facts, arch, cwd: folder.landed, command: [program, ...command.slice(1)] })
+  const shown = hideHostSockets(policy, facts)
+  return assemble({ boundary, policy: shown, facts, arch, cwd: folder.landed, command: [program, ...command.slice(1)] })
 }
 
 interface Assembly {
