@@ -16,7 +16,7 @@ import {
   statSync,
 } from 'node:fs'
 import { homedir, release } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import which from 'which'
 import { isWithin } from '../paths/resolve.js'
 import {
@@ -69,8 +69,8 @@ export interface HostQuestions {
 
 /** Reads the facts. Never rejects: what cannot be read is absent, and whoever needs it refuses. */
 export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions = {}): Promise<HostFacts> {
-  const pathFolders = landedFolders((env['PATH'] ?? '').split(':'))
-  const bwrap = trustedProgram('bwrap', env['PATH'])
+  const pathFolders = landedFolders((env.PATH ?? '').split(':'))
+  const bwrap = trustedProgram('bwrap', env.PATH)
   const homes = landedFolders([homedir(), homeOfUid(text('/etc/passwd'), process.getuid?.() ?? -1) ?? ''])
   return Promise.resolve({
     platform: PLATFORMS[process.platform] ?? 'other',
@@ -142,21 +142,25 @@ function landedFolders(paths: readonly string[]): string[] {
   )
 }
 
-/** The first program of that name that only root or we could have put there: a launcher decides what confinement is. */
-function trustedProgram(name: string, inherited = ''): string | null {
-  const candidates = which.sync(name, { path: [...SAFE_PATH, inherited].join(':'), all: true, nothrow: true }) ?? []
-  for (const candidate of candidates) {
-    const path = landed(candidate)
-    if (candidate.startsWith('/') && path !== null && isTrusted(path) && isTrusted(dirname(candidate))) return path
+/**
+ * The landed path of the first program of that name, in the system's folders and then in `path`, that only root or we could
+ * have put there: a launcher decides what confinement is. Null when there is none.
+ */
+export function trustedProgram(name: string, path = ''): string | null {
+  const candidates = which.sync(name, { path: [...SAFE_PATH, path].join(':'), all: true, nothrow: true }) ?? []
+  for (const candidate of candidates.filter(isAbsolute)) {
+    const [file, folder] = [landed(candidate), landed(dirname(candidate))]
+    if (file !== null && folder !== null && isTrusted(file) && isTrusted(join(folder, name))) return file
   }
   return null
 }
 
-function isTrusted(path: string): boolean {
+/** Nobody else may change the file, its folder, or a folder above; above, the sticky bit keeps others from replacing what is ours. */
+function isTrusted(file: string): boolean {
   const own = process.getuid?.() ?? -1
-  for (let at = path; ; at = dirname(at)) {
+  for (let at = file; ; at = dirname(at)) {
     const { uid, mode } = statSync(at)
-    const sticky = (mode & constants.S_IFMT) === constants.S_IFDIR && (mode & 0o1000) !== 0 && at !== dirname(path)
+    const sticky = (mode & 0o1000) !== 0 && at !== file && at !== dirname(file)
     if (uid !== 0 && uid !== own) return false
     if ((mode & 0o002) !== 0 && !sticky) return false
     if (at === '/') return true
