@@ -94,8 +94,10 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
 }
 
 /** The one fact that changes from launch to launch: see `boundSockets` of {@link HostFacts}. */
-export function readBoundSockets(): readonly string[] {
-  return boundSocketNames(text('/proc/net/unix'))
+export function readBoundSockets(): HostFacts['boundSockets'] {
+  const table = text('/proc/net/unix')
+  // A table that can be read has at least its heading.
+  return table === '' ? null : boundSocketNames(table)
 }
 
 /** A program we were handed to run for the facts that cost a process. Returns its standard output, or null if it failed. */

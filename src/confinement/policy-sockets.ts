@@ -6,6 +6,7 @@
  * bound after the start of a launch is not covered in it.
  */
 import { Refusal } from '../errors.js'
+import type { Gap } from '../outcome.js'
 import { isWithin, join, land } from '../paths/resolve.js'
 import { byPath } from './policy-reach.js'
 import type { HostFacts, LandedRule, Policy } from './types.js'
@@ -13,8 +14,17 @@ import type { HostFacts, LandedRule, Policy } from './types.js'
 /** Where services keep their sockets: landed only where a rule opens such a place, because hosts have hundreds there. */
 const SERVICE_PLACES = ['/run', '/var/run'] as const
 
-/** The policy with every socket of the host that it would show among its hides. Returns `policy` itself where there is none. */
+const UNLISTED: Gap = {
+  guarantee: 'no-network',
+  why: 'the sockets of the host cannot be listed here, so a listener inside a read or write grant is not covered',
+}
+
+/**
+ * The policy with every socket of the host that it would show among its hides; `policy` itself where there is none. Where
+ * they cannot be listed that is a reservation.
+ */
 export function hideHostSockets(policy: Policy, { boundSockets, systemRoots }: HostFacts): Policy {
+  if (boundSockets === null) return { ...policy, reservations: [...policy.reservations, UNLISTED] }
   const opened = [policy.workspace, ...policy.reads, ...policy.writes].map(({ path }) => path)
   const open = [...opened, ...systemRoots.flatMap(root => (root.kind === 'folder' ? [root.path] : []))]
   const found = new Map<string, LandedRule>()

@@ -122,8 +122,11 @@ export interface HostFacts {
     /** Why the folder of `--cgroup-root` cannot serve. Absent: it can, or none was named. */
     readonly rootProblem?: string
   }
-  /** Names of the unix sockets that are bound on the host, as given to bind(2); relative ones too, abstract ones not. */
-  readonly boundSockets: readonly string[]
+  /**
+   * Names of the unix sockets that are bound on the host, as given to bind(2); relative ones too, abstract ones not.
+   * Null: they cannot be listed.
+   */
+  readonly boundSockets: readonly string[] | null
   readonly pid1WithoutInit: boolean
   /** Text that tells this machine to its owner's package manager: the one command that installs bubblewrap. */
   readonly installHint: string
