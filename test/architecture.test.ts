@@ -22,7 +22,12 @@ const ORDER: readonly (readonly string[])[] = [
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['supervise/spawn.ts'],
   execa: ['supervise/helper.ts'],
-  'node:os': ['confinement/host-facts.ts'],
+  'node:os': [
+    'confinement/host-facts.ts',
+    'supervise/private-folder.ts',
+    'supervise/unnamed-file.ts',
+    'cli/signal-numbers.ts',
+  ],
   'node:worker_threads': [],
   'node:cluster': [],
 }

@@ -14,7 +14,7 @@ import { controlFiles } from '../control-files.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { escapeLines } from '../terminal-text.js'
-import type { Invocation } from './table.js'
+import type { Invocation } from './invocation.js'
 
 export async function checkPath({ given, words }: Invocation, io: Io): Promise<number> {
   const rules = await rulesOf(given, io)

@@ -1,7 +1,7 @@
 /** `harness completion SHELL`. */
 import { completionScript } from '../completion.js'
 import type { Io } from '../io.js'
-import type { Invocation } from './table.js'
+import type { Invocation } from './invocation.js'
 
 export async function completion({ words }: Invocation, io: Io): Promise<number> {
   io.out.write(completionScript(words[0] ?? ''))

@@ -9,7 +9,7 @@ import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { readText } from '../run-options.js'
 import { oneLine } from '../terminal-text.js'
-import type { Invocation } from './table.js'
+import type { Invocation } from './invocation.js'
 
 const POLL_MS = 50
 

@@ -15,7 +15,7 @@ import type { Io } from '../io.js'
 import { type OutcomeSink, openOutcomeSink } from '../outcome-sink.js'
 import { SIGNAL_NUMBERS } from '../signal-numbers.js'
 import { escapeLines } from '../terminal-text.js'
-import type { Invocation } from './table.js'
+import type { Invocation } from './invocation.js'
 
 const ENDED_BY_US = 124
 const REFUSED = 125

@@ -8,7 +8,7 @@ import { Refusal } from '../../errors.js'
 import { confineChoice, policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
 import type { Io } from '../io.js'
-import type { Invocation } from './table.js'
+import type { Invocation } from './invocation.js'
 
 export async function explain({ given, words }: Invocation, io: Io): Promise<number> {
   const choice = confineChoice('explain', given)

@@ -19,7 +19,7 @@ import { renderer, wantsColor } from '../render.js'
 import { budgetOf, headersOf, ratesOf, samplingOf, whole } from '../run-options.js'
 import { openSurroundings, type Surroundings } from '../surroundings.js'
 import { workspaceReader } from '../workspace-reader.js'
-import type { Invocation } from './table.js'
+import type { Invocation } from './invocation.js'
 
 export async function run({ given, words }: Invocation, io: Io): Promise<number> {
   const input = given.one('--input')

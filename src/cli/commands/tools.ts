@@ -4,7 +4,7 @@ import { catalogue } from '../../tools/catalogue.js'
 import { catalogueAnswer } from '../../tools/verbs.js'
 import type { Io } from '../io.js'
 import { openSurroundings } from '../surroundings.js'
-import type { Invocation } from './table.js'
+import type { Invocation } from './invocation.js'
 
 export async function tools({ given }: Invocation, io: Io): Promise<number> {
   const runId = randomBytes(8).toString('hex')
