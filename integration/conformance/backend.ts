@@ -35,6 +35,8 @@ export interface RunResult {
   readonly code?: string
   /** Wall clock of the whole run, in ms. */
   readonly durationMs: number
+  /** Highest resident memory seen of a supervisor that is a process of its own, in bytes; absent: it is the driver. */
+  readonly supervisorPeakBytes?: number
   /** What the backend says that it applied; absent where it says nothing. */
   readonly applied?: readonly string[]
   readonly gaps?: readonly string[]

@@ -19,8 +19,8 @@ export interface Listeners {
   /** Name without the leading NUL; null outside Linux. */
   readonly abstractName: string | null
   /** How often each listener was reached since it was opened. */
-  counts(): Readonly<Record<string, number>>
-  close(): Promise<void>
+  readonly counts: () => Readonly<Record<string, number>>
+  readonly close: () => Promise<void>
 }
 
 type Closing = () => Promise<void>

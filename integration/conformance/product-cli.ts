@@ -29,7 +29,8 @@ export function commandLineBackend(): Backend {
 function flags({ workspace, read, writeSubtrees, env, limits, wallMs }: RunOptions): string[] {
   const each = (flag: string, values: readonly string[]): string[] => values.flatMap(value => [flag, value])
   return [
-    ...['--workspace', workspace],
+    '--workspace',
+    workspace,
     ...each('--read', read),
     ...each('--process-write-subtree', writeSubtrees),
     ...each(
@@ -48,6 +49,9 @@ function limitText(name: string, value: number): string {
   return name === 'wall' || name === 'cpu' ? `${value}ms` : String(value)
 }
 
+/** `exec` passes everything through; how much of it is kept is this backend's affair, and a test needs little. */
+const KEPT_CHARS = 64 * 1024
+
 async function run(argv: readonly string[], options: RunOptions, outcomeFile: string): Promise<RunResult> {
   const started = performance.now()
   const words = ['exec', '--confine', 'native', ...flags(options), '--outcome-file', outcomeFile, '--', ...argv]
@@ -58,25 +62,45 @@ async function run(argv: readonly string[], options: RunOptions, outcomeFile: st
   // Said to whoever started the driver: this is the process to kill when the supervisor is to die.
   writeSync(1, `supervisor ${child.pid}\n`)
   const kept = { stdout: '', stderr: '' }
-  child.stdout.on('data', data => {
-    kept.stdout += String(data)
-  })
-  child.stderr.on('data', data => {
-    kept.stderr += String(data)
-  })
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', data => {
+      if (kept[name].length < KEPT_CHARS) kept[name] += String(data)
+    })
+  }
+  let supervisorPeakBytes = 0
+  const sampling = setInterval(() => {
+    supervisorPeakBytes = Math.max(supervisorPeakBytes, peakOf(child.pid))
+  }, SAMPLE_MS)
   const [status] = (await once(child, 'close')) as [number | null]
-  const durationMs = performance.now() - started
-  if (!existsSync(outcomeFile)) return { ...kept, status, ending: 'refused', durationMs }
-  const record = JSON.parse(readFileSync(outcomeFile, 'utf8')) as OutcomeRecord
-  const { ending, confinement, tampered } = record
+  clearInterval(sampling)
+  const seen = { ...kept, durationMs: performance.now() - started, supervisorPeakBytes }
+  if (!existsSync(outcomeFile)) return { ...seen, status, ending: 'refused' }
+  return { ...seen, ...recorded(JSON.parse(readFileSync(outcomeFile, 'utf8')) as OutcomeRecord) }
+}
+
+function recorded({
+  ending,
+  confinement,
+  tampered,
+}: OutcomeRecord): Omit<RunResult, 'stdout' | 'stderr' | 'durationMs'> {
   return {
-    ...kept,
     status: ending.kind === 'exited' ? ending.status : null,
     ending: ending.kind,
     ...(ending.kind === 'bound' ? { code: ending.name } : {}),
-    durationMs,
     applied: confinement.applied,
     gaps: confinement.gaps.map(({ guarantee }) => guarantee),
     tampered,
+  }
+}
+
+const SAMPLE_MS = 50
+
+/** VmHWM of a process in bytes (proc_pid_status(5)); 0 when it has gone. */
+function peakOf(pid: number | undefined): number {
+  try {
+    const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    return Number(line?.[1] ?? 0) * 1024
+  } catch {
+    return 0
   }
 }

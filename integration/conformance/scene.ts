@@ -228,8 +228,8 @@ function own(base: string, owner: Scene['owner']): void {
 interface Victim {
   readonly pid: number
   readonly hasSegment: boolean
-  signals(): number
-  close(): Promise<void>
+  readonly signals: () => number
+  readonly close: () => Promise<void>
 }
 
 /** Started as the supervisor's user, so that signals and ptrace are refused by the boundary and not by the kernel's owner check. */

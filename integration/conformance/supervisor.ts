@@ -47,7 +47,7 @@ export interface Supervisor {
   readonly done: Promise<DriverResponse | null>
   /** What the driver said on stderr so far. */
   complaint(): string
-  /** Settles when the driver is about to make its first call, or has ended. */
+  /** Settles when the supervisor is about to launch (for the command line: has been started), or the driver has ended. */
   readonly calling: Promise<void>
   /** Kills the process that supervises: the driver, or the command line that it has started. */
   kill(): void
@@ -80,11 +80,12 @@ export function startSupervisor(scene: Scene, request: DriverRequest, stage: Att
     complaint += String(data)
   })
   let said = ''
+  const word = request.backend === 'cli' ? /supervisor \d+\n/ : /calling/
   const calling = new Promise<void>(resolve => {
     child.once('exit', () => resolve())
     child.stdout?.on('data', data => {
       said += String(data)
-      resolve()
+      if (word.test(said)) resolve()
     })
   })
   const done = once(child, 'exit').then(() => {
@@ -119,6 +120,10 @@ const started: Record<AttemptStage, (driver: readonly string[], scene: Scene) =>
   descriptors: (driver, scene) => [...OPENED, scene.inheritedTarget, String(INHERITED_FD), ...driver],
   terminal: driver => [
     ...CLOSED,
-    ...['script', '--quiet', '--command', driver.map(word => `'${word}'`).join(' '), '/dev/null'],
+    'script',
+    '--quiet',
+    '--command',
+    driver.map(word => `'${word}'`).join(' '),
+    '/dev/null',
   ],
 }

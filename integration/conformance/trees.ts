@@ -103,7 +103,7 @@ const ENDINGS: Readonly<Record<Exclude<TreeCheck, 'kill' | 'early-kill'>, Ending
     judge: ({ response, result }) => {
       if (response === null || result === undefined) return [unobserved('output-flood', 'no result')]
       if (result.ending !== 'exited' || result.status !== 0) return [unobserved('output-flood', describe(result))]
-      const { peakBytes } = response
+      const peakBytes = Math.max(response.peakBytes, result.supervisorPeakBytes ?? 0)
       const kept = result.stdout.length
       const broken = peakBytes > FLOOD_PEAK_BYTES || kept > FLOOD_KEPT_CHARS
       return [
