@@ -110,10 +110,21 @@ function judgeFormat(path: string, fd: number): NotStarted | null {
   const first = Buffer.alloc(FIRST_BYTES)
   const length = readSync(fd, first, 0, FIRST_BYTES, 0)
   const magic = length >= 4 ? first.readUInt32BE(0) : 0
-  if (magic === ELF || MACHO.has(magic)) return null
+  if (MACHO.has(magic) || (magic === ELF && isForThisMachine(first))) return null
   if (first.toString('latin1', 0, 2) === '#!') return judgeScript(path, first.toString('utf8', 2, length))
   const why = fstatSync(fd).size === 0 ? 'is empty' : 'is no binary of this system and has no #! line'
   return notStarted('not-executable-format', `${path} ${why}: add one, or name its interpreter in the argv`, { path })
+}
+
+/** e_machine of what a processor can run, its 32-bit predecessor included (elf(5)). Any is taken on processors not listed. */
+const MACHINES: Readonly<Record<string, readonly number[]>> = { x64: [62, 3], arm64: [183, 40] }
+
+/** The kernel refuses a foreign one with ENOEXEC, which execvp(3) takes for a shell script. */
+function isForThisMachine(header: Buffer): boolean {
+  const [width, order] = [header[4], header[5]]
+  if ((width !== 1 && width !== 2) || (order !== 1 && order !== 2)) return false
+  const machine = order === 1 ? header.readUInt16LE(18) : header.readUInt16BE(18)
+  return MACHINES[process.arch]?.includes(machine) ?? true
 }
 
 function judgeScript(path: string, afterMark: string): NotStarted | null {

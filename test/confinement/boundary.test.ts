@@ -1,0 +1,215 @@
+/** Endings and failures by table, and which boundary is tried when one does not hold: with launchers that only pretend. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { Boundary, openBoundary } from '../../src/confinement/boundary.js'
+import { NO_COUNTS } from '../../src/confinement/cgroup.js'
+import { endingOf } from '../../src/confinement/ending.js'
+import { readHostFacts } from '../../src/confinement/host-facts.js'
+import { knownFailure } from '../../src/confinement/known-failures.js'
+import type { ConfineChoice } from '../../src/confinement/types.js'
+import { isRefusal } from '../../src/errors.js'
+import type { HarnessEvent } from '../../src/events.js'
+import { type AppliedLimit, NOTHING_CAPTURED } from '../../src/outcome.js'
+import { closeInherited } from '../../src/supervise/descriptors.js'
+import { needs } from '../support/needs.js'
+
+closeInherited()
+
+const said = (text: string) => {
+  const head = new Uint8Array(Buffer.from(text))
+  return { head, tail: new Uint8Array(0), droppedBytes: 0, totalBytes: head.length }
+}
+
+const LIMITS: AppliedLimit[] = [
+  { name: 'memory', value: 100, mechanism: 'cgroup-v1' },
+  { name: 'pids', value: 5, mechanism: 'withheld', why: 'test' },
+  { name: 'cpu', value: 1_000, mechanism: 'rlimit' },
+]
+
+t.test('how a launch ended', async t => {
+  const itself = { kind: 'by-itself' } as const
+  const exit = { status: 0, signal: null }
+  const ran = (exitCode: number) => ({ released: true, exitCode, problem: null })
+  const cases: { name: string; facts: Partial<Parameters<typeof endingOf>[0]>; ending: object }[] = [
+    { name: 'a status', facts: { release: ran(3) }, ending: { kind: 'exited', status: 3 } },
+    { name: 'a signal', facts: { release: ran(143) }, ending: { kind: 'signalled', signal: 'SIGTERM', core: null } },
+    {
+      name: 'the last named signal',
+      facts: { release: ran(159) },
+      ending: { kind: 'signalled', signal: 'SIGSYS', core: null },
+    },
+    { name: '128 is none', facts: { release: ran(128) }, ending: { kind: 'exited', status: 128 } },
+    { name: 'nor is 160', facts: { release: ran(160) }, ending: { kind: 'exited', status: 160 } },
+    { name: 'cpu', facts: { release: ran(152) }, ending: { kind: 'bound', name: 'cpu', limit: 1_000, seen: null } },
+    {
+      name: 'a signal of a limit that is not set',
+      facts: { release: ran(153) },
+      ending: { kind: 'signalled', signal: 'SIGXFSZ' },
+    },
+    {
+      name: 'memory',
+      facts: { release: ran(137), counts: { ...NO_COUNTS, memoryKills: 1, peakMemoryBytes: 99 } },
+      ending: { kind: 'bound', name: 'memory', limit: 100, seen: 99 },
+    },
+    {
+      name: 'a limit that was met and survived',
+      facts: { release: ran(0), counts: { ...NO_COUNTS, memoryKills: 1 } },
+      ending: { kind: 'exited', status: 0 },
+    },
+    {
+      name: 'a limit that is withheld bounds nothing',
+      facts: { release: ran(1), counts: { ...NO_COUNTS, forksRefused: 1 } },
+      ending: { kind: 'exited', status: 1 },
+    },
+    {
+      name: 'what we caused comes first',
+      facts: {
+        release: ran(137),
+        ended: { cause: { kind: 'timed-out', limit_ms: 5 }, exit, stderr: NOTHING_CAPTURED },
+      },
+      ending: { kind: 'timed-out', limit_ms: 5 },
+    },
+    {
+      name: 'the sandbox failed',
+      facts: {
+        release: { released: false, exitCode: null, problem: null },
+        ended: { cause: itself, exit, stderr: said('bwrap: no\n') },
+      },
+      ending: { kind: 'not-started', code: 'sandbox-failed', message: 'bwrap: no' },
+    },
+    {
+      name: 'without a word',
+      facts: { release: { released: false, exitCode: 1, problem: null } },
+      ending: { kind: 'not-started', code: 'sandbox-failed', message: /without a word/ },
+    },
+    {
+      name: 'a problem of ours',
+      facts: {
+        release: { released: false, exitCode: null, problem: 'no group' },
+        ended: { cause: { kind: 'cancelled', by: 'caller' }, exit, stderr: NOTHING_CAPTURED },
+      },
+      ending: { kind: 'not-started', code: 'sandbox-failed', message: 'no group' },
+    },
+    {
+      name: 'somebody killed the launcher',
+      facts: {
+        release: { released: true, exitCode: null, problem: null },
+        ended: { cause: itself, exit: { status: null, signal: 'SIGKILL' }, stderr: NOTHING_CAPTURED },
+      },
+      ending: { kind: 'signalled', signal: 'SIGKILL', core: null },
+    },
+    {
+      name: 'the command could not be executed',
+      facts: {
+        release: ran(126),
+        ended: { cause: itself, exit, stderr: said('/run/harness/limit: 18: exec: /x: Permission denied\n') },
+      },
+      ending: { kind: 'not-started', code: 'no-permission', path: '/x' },
+    },
+    {
+      name: 'a command that says so itself',
+      facts: { release: ran(127), ended: { cause: itself, exit, stderr: said('sh: 1: y: not found\n') } },
+      ending: { kind: 'exited', status: 127 },
+    },
+  ]
+  const plain = {
+    plan: { limits: LIMITS, command: ['/x'] },
+    ended: { cause: itself, exit, stderr: NOTHING_CAPTURED },
+    counts: NO_COUNTS,
+    release: ran(0),
+  }
+  for (const { name, facts, ending } of cases) t.match(endingOf({ ...plain, ...facts }), ending, name)
+})
+
+t.test('what bubblewrap says and what to do about it', async t => {
+  const cases: [string, string, RegExp][] = [
+    [
+      'bwrap: No permissions to create new namespace, likely because the kernel does not allow',
+      'user namespace',
+      /seccomp|unprivileged_userns_clone/,
+    ],
+    ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", 'fresh /proc', /systempaths=unconfined/],
+    ['bwrap: pivot_root: Operation not permitted', 'pivot_root', /seccomp/],
+    ['bwrap: pivot_root: Invalid argument', 'pivot_root', /switch_root/],
+    ['bwrap: setting up uid map: Operation not permitted', 'uid map', /SETFCAP/],
+    ['bwrap: setting up uid map: Permission denied', 'uid map', /apparmor_restrict_unprivileged_userns/],
+    ['bwrap: setting up uid map: Read-only file system', 'uid map', /\/proc/],
+    ['bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted', 'network namespace', /AppArmor/],
+    [
+      'bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)',
+      'user namespace',
+      /max_user_namespaces/,
+    ],
+    ['bwrap: Creating new namespace failed: Operation not permitted', 'namespaces', /SYS_ADMIN/],
+    ['bwrap: Unknown option --disable-userns', 'options of bubblewrap', /too old/],
+    ['something nobody has seen', 'launch', /doctor/],
+  ]
+  for (const [text, probe, fix] of cases) {
+    const known = knownFailure(text)
+    t.equal(known.probe, probe, text)
+    t.match(known.fix, fix)
+  }
+})
+
+async function open(confine: ConfineChoice, launcher: string, probe: 'now' | 'launch' = 'now') {
+  const folder = mkdtempSync(join(tmpdir(), 'boundary-test-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'ws'))
+  const path = join(folder, 'bwrap')
+  writeFileSync(path, `#!/bin/sh\n${launcher}\n`, { mode: 0o755 })
+  const events: HarnessEvent[] = []
+  const opened = await openBoundary({
+    confine,
+    request: {
+      workspace: join(folder, 'ws'),
+      read: [],
+      writeSubtrees: [],
+      hide: [],
+      unprotect: [],
+      programs: ['nothing'],
+      env: {},
+      limits: {},
+      controlFiles: [],
+    },
+    facts: { ...(await readHostFacts()), bwrap: { path }, cgroup: {} },
+    runId: '00112233aabbccdd',
+    onEvent: event => events.push(event),
+    probe,
+  })
+  return {
+    opened,
+    events,
+    run: () =>
+      opened instanceof Boundary
+        ? opened.run({ argv: ['nothing'], purpose: 'exec', signal: new AbortController().signal })
+        : null,
+  }
+}
+
+const boundaries = (events: readonly HarnessEvent[]) =>
+  events.flatMap(event => (event.kind === 'launch-started' ? [event.confinement.boundary] : []))
+
+t.test('which boundary is tried', { skip: needs('linux') }, async t => {
+  const masked = 'echo "bwrap: Can\'t mount proc on /newroot/proc: Operation not permitted" >&2; exit 1'
+  const auto = await open('auto', masked)
+  t.ok(isRefusal(auto.opened, 'boundary-unavailable'))
+  t.same(boundaries(auto.events), ['bubblewrap', 'bubblewrap-hostproc'], 'auto goes down the ladder')
+  t.equal(auto.events.filter(event => event.kind === 'launch-ended').length, 2)
+  const native = await open('native', masked)
+  t.same(boundaries(native.events), ['bubblewrap'], 'native does not')
+  if (!isRefusal(native.opened, 'boundary-unavailable')) throw new Error('not refused')
+  t.match(native.opened.details, {
+    boundary: 'bubblewrap',
+    probe: 'fresh /proc',
+    text: "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
+  })
+  t.match(native.opened.message, 'nothing was run')
+  t.ok(isRefusal((await open('off', masked)).opened, 'confinement-off'))
+  t.ok(isRefusal((await open('landlock', masked)).opened, 'not-built-yet'))
+  const later = await open('auto', masked, 'launch')
+  t.ok(later.opened instanceof Boundary, 'where the launch is the probe, opening starts nothing')
+  t.same(boundaries(later.events), [])
+  t.ok(isRefusal(await later.run(), 'program-missing'), 'a program that is not there is said before any launch')
+})

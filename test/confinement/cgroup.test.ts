@@ -1,0 +1,103 @@
+/** Control groups: real ones of version 1 where the machine lets us, and both versions as folders of plain files. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { LaunchGroup, removeStale } from '../../src/confinement/cgroup.js'
+import type { AppliedLimit } from '../../src/outcome.js'
+import { processState } from '../../src/supervise/processes.js'
+import { eventually } from '../support/children.js'
+import { needs } from '../support/needs.js'
+
+const LIMITS: AppliedLimit[] = [
+  { name: 'wall', value: 1_000, mechanism: 'supervisor' },
+  { name: 'pids', value: 40, mechanism: 'cgroup-v1' },
+  { name: 'memory', value: 104_857_600, mechanism: 'cgroup-v1' },
+]
+
+t.test('none named, none made', async t => {
+  t.equal(LaunchGroup.make({ cgroup: {}, limits: LIMITS }, 'none'), null)
+})
+
+t.test('version 1 for real', { skip: needs('linux', 'cgroup-v1-pids') }, async t => {
+  const parent = '/sys/fs/cgroup/pids'
+  const group = LaunchGroup.make({ cgroup: { v1: { pids: parent } }, limits: LIMITS }, `test-${process.pid}`)
+  if (group === null) throw new Error('no group')
+  const own = processState(process.pid)?.startTime ?? '0'
+  const folder = join(parent, `harness-${process.pid}-${own}-test-${process.pid}`)
+  t.equal(readFileSync(join(folder, 'pids.max'), 'utf8'), '40\n')
+  const child = spawn('/bin/sleep', ['300'], { stdio: 'ignore' })
+  await group.enter(child.pid ?? 0)
+  t.match(readFileSync(`/proc/${child.pid}/cgroup`, 'utf8'), `test-${process.pid}`)
+  t.equal(group.counts().forksRefused, 0)
+  const removed = group.remove()
+  child.kill('SIGKILL')
+  t.equal(await removed, true, 'waits for the last member')
+  t.notOk(existsSync(folder))
+  await t.rejects(group.enter(process.pid), 'a group that is gone takes nobody')
+})
+
+t.test('groups of dead owners', { skip: needs('linux', 'cgroup-v1-pids') }, async t => {
+  const parent = '/sys/fs/cgroup/pids'
+  const stale = join(parent, `harness-4194304-7-stale-${process.pid}`)
+  const mine = join(parent, `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-mine`)
+  for (const folder of [stale, mine]) mkdirSync(folder)
+  const left = spawn('/bin/sleep', ['300'], { stdio: 'ignore' })
+  writeFileSync(join(stale, 'cgroup.procs'), String(left.pid))
+  const ended = new Promise(resolve => left.once('exit', (_, signal) => resolve(signal)))
+  removeStale(parent)
+  t.equal(await ended, 'SIGKILL', 'what is left in one is ended')
+  t.ok(await eventually(() => (removeStale(parent), !existsSync(stale)), 2_000), 'and the group removed')
+  t.ok(existsSync(mine), 'a living owner keeps its groups')
+  rmdirSync(mine)
+})
+
+t.test('a group that cannot be made whole is not made at all', async t => {
+  const parent = t.testdir({ pids: {} })
+  const cgroup = { v1: { pids: join(parent, 'pids'), memory: join(parent, 'missing') } }
+  t.throws(() => LaunchGroup.make({ cgroup, limits: [] }, 'x'), { code: 'ENOENT' })
+  t.same(readdirSync(join(parent, 'pids')), [])
+})
+
+t.test('what the kernel counted, by version', async t => {
+  const parent = t.testdir({ v2: {}, pids: {}, memory: {}, cpuacct: {} })
+  const name = `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-counts`
+  const files: Record<string, Record<string, string>> = {
+    v2: {
+      'memory.events': 'low 0\noom 1\noom_kill 2\n',
+      'pids.events': 'max 3\n',
+      'memory.peak': '4096\n',
+      'cpu.stat': 'usage_usec 5500\nuser_usec 1\n',
+    },
+    pids: { 'pids.events': 'max 3\n' },
+    memory: {
+      'memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n',
+      'memory.max_usage_in_bytes': '4096\n',
+    },
+    cpuacct: { 'cpuacct.usage': '5500000\n' },
+  }
+  const limits = LIMITS.map(limit => ({
+    ...limit,
+    mechanism: limit.name === 'wall' ? limit.mechanism : ('cgroup-v2' as const),
+  }))
+  const expected = { memoryKills: 2, forksRefused: 3, peakMemoryBytes: 4_096 }
+  const at = (controller: string) => join(parent, controller)
+  for (const { cgroup, cpuMs } of [
+    { cgroup: { v2: at('v2') }, cpuMs: 6 },
+    { cgroup: { v1: { pids: at('pids'), memory: at('memory'), cpuacct: at('cpuacct') } }, cpuMs: 6 },
+  ]) {
+    const group = LaunchGroup.make({ cgroup, limits }, 'counts')
+    const controllers = 'v2' in cgroup ? ['v2'] : ['pids', 'memory', 'cpuacct']
+    for (const controller of controllers)
+      for (const [file, text] of Object.entries(files[controller] ?? {}))
+        writeFileSync(join(parent, controller, name, file), text)
+    t.same(group?.counts(), { ...expected, cpuMs }, Object.keys(cgroup)[0])
+  }
+  t.equal(readFileSync(join(parent, 'v2', name, 'pids.max'), 'utf8'), '40')
+  t.equal(readFileSync(join(parent, 'v2', name, 'memory.max'), 'utf8'), '104857600')
+  t.equal(readFileSync(join(parent, 'memory', name, 'memory.limit_in_bytes'), 'utf8'), '104857600')
+  t.notOk(
+    existsSync(join(parent, 'memory', name, 'memory.memsw.limit_in_bytes')),
+    'swap is only limited where it is counted',
+  )
+})

@@ -1,0 +1,118 @@
+/** The three kinds of tree against hand-written hosts: who is signalled, when, and when nobody is any more. */
+import { spawn } from 'node:child_process'
+import t from 'tap'
+import { cookieHolders } from '../../src/supervise/cookie-sweep.js'
+import { type GroupHost, GroupTree } from '../../src/supervise/group-kill.js'
+import { type NamespaceHost, NamespaceTree } from '../../src/supervise/namespace-kill.js'
+import { processState } from '../../src/supervise/processes.js'
+import { eventually } from '../support/children.js'
+import { needs } from '../support/needs.js'
+
+type Sent = [number, NodeJS.Signals | 0]
+
+function fakeGroup(alive: () => number[]): GroupHost & { readonly sent: Sent[] } {
+  const sent: Sent[] = []
+  return {
+    sent,
+    signalled(target, signal) {
+      sent.push([target, signal])
+      return alive().length > 0
+    },
+    members: alive,
+  }
+}
+
+const kills = (sent: readonly Sent[]) => sent.filter(([, signal]) => signal !== 0)
+
+t.test('no signal to a group after it was seen empty', async t => {
+  let alive = [100]
+  const host = fakeGroup(() => alive)
+  const tree = new GroupTree(100, host)
+  tree.term('running')
+  t.same(kills(host.sent), [[-100, 'SIGTERM']])
+  t.equal(tree.empty('running'), false, 'a leader that runs is a member')
+  alive = []
+  t.equal(tree.empty('reaped'), true)
+  alive = [100]
+  const before = host.sent.length
+  tree.term('reaped')
+  t.equal(tree.kill('reaped'), 0)
+  t.equal(tree.empty('reaped'), true, 'and it stays empty, whoever has the number now')
+  t.equal(host.sent.length, before, 'not even to ask')
+})
+
+t.test('the leader is gone and members are left', async t => {
+  const host = fakeGroup(() => [101, 102])
+  const tree = new GroupTree(100, host)
+  t.equal(tree.kill('reaped'), 2)
+  t.same(kills(host.sent), [[-100, 'SIGKILL']])
+  const dead: GroupHost = { signalled: () => true, members: () => [] }
+  t.equal(new GroupTree(100, dead).empty('reaped'), true, 'a group of the dead that nobody reaps is empty')
+  const untold: GroupHost = { signalled: () => true, members: () => null }
+  t.equal(new GroupTree(100, untold).empty('reaped'), false, 'not knowing is not empty')
+})
+
+function fakeNamespace(init: { parent: number; alive: boolean; startTime: string } | null) {
+  const sent: Sent[] = []
+  const state = { init }
+  const host: NamespaceHost = {
+    signalled(target, signal) {
+      sent.push([target, signal])
+      return false
+    },
+    init: () => state.init,
+    namespace: () => '77',
+    members: () => [201, 202],
+  }
+  return { host, sent, state }
+}
+
+t.test('a namespace', async t => {
+  const { host, sent, state } = fakeNamespace({ parent: 100, alive: true, startTime: '5' })
+  const tree = new NamespaceTree(100, host)
+  t.equal(tree.tell(200, null), true)
+  tree.term('running')
+  t.same(
+    sent.splice(0),
+    [
+      [201, 'SIGTERM'],
+      [202, 'SIGTERM'],
+    ],
+    'everything but its init',
+  )
+  t.equal(tree.kill('running'), null)
+  t.same(sent.splice(0), [[200, 'SIGKILL']], 'its init, so that the launcher says when all is gone')
+  t.equal(tree.empty('reaped'), false, 'the launcher is gone and its init is not')
+  state.init = { parent: 1, alive: true, startTime: '9' }
+  t.equal(tree.empty('reaped'), true, 'another process has the number')
+  sent.splice(0)
+  tree.kill('reaped')
+  t.same(kills(sent), [], 'which is not ours to signal')
+})
+
+t.test("an init that is not the launcher's", async t => {
+  const stranger = fakeNamespace({ parent: 1, alive: true, startTime: '5' })
+  t.equal(new NamespaceTree(100, stranger.host).tell(200, '78'), false)
+  t.equal(new NamespaceTree(100, stranger.host).tell(200, '77'), true, 'orphaned, but in the namespace that was told')
+  const gone = fakeNamespace(null)
+  const tree = new NamespaceTree(100, gone.host)
+  t.equal(tree.tell(200, '77'), false)
+  tree.kill('running')
+  t.same(kills(gone.sent), [[-100, 'SIGKILL']], "before there is an init, the launcher's group")
+})
+
+t.test('processes by their cookie', { skip: needs('linux') }, async t => {
+  const launchId = `sweep-${process.pid}`
+  const env = { PATH: '/usr/bin:/bin', HARNESS_LAUNCH_ID: launchId }
+  const leader = spawn('/bin/sh', ['-c', 'setsid sleep 300 & sleep 300'], { detached: true, env, stdio: 'ignore' })
+  const pid = leader.pid ?? 0
+  const find = (ageMs: number, id = launchId) => cookieHolders({ launchId: id, leader: pid, ageMs })
+  t.ok(await eventually(() => find(0).length === 1, 5_000), 'the one in another session, not the group')
+  t.same(find(600_000), find(0), 'old launches look at all processes')
+  t.same(find(0, `${launchId}0`), [], 'a longer id is another launch')
+  t.same(find(0, launchId.slice(0, -1)), [], 'and so is a shorter one')
+  for (const stray of find(0)) process.kill(stray, 'SIGKILL')
+  process.kill(-pid, 'SIGKILL')
+  t.ok(await eventually(() => find(0).length === 0, 5_000))
+  t.equal(processState(pid)?.group ?? pid, pid)
+})

@@ -1,0 +1,144 @@
+/** What we put into the temporary folder, what we inherit, and what outlives us. */
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { inheritable, inheritableRefusal } from '../../src/supervise/descriptors.js'
+import { FifoPool } from '../../src/supervise/fifo-pool.js'
+import { PrivateFolder, removeLeftOvers } from '../../src/supervise/private-folder.js'
+import { processState } from '../../src/supervise/processes.js'
+import { runToEnd } from '../../src/supervise/spawn.js'
+import { openBytes } from '../../src/supervise/unnamed-file.js'
+import { eventually, finished, fixture, marked, program, said } from '../support/children.js'
+import { needs } from '../support/needs.js'
+
+t.test('the folder', async t => {
+  const parent = t.testdir({ grant: { inner: {} } })
+  const folder = await PrivateFolder.make({ parent, outside: [] })
+  t.equal(statSync(folder.path).mode & 0o777, 0o700)
+  t.not(folder.fresh('a'), folder.fresh('a'))
+  folder.remove()
+  folder.remove()
+  t.notOk(existsSync(folder.path))
+  await t.rejects(PrivateFolder.make({ parent: join(parent, 'grant', 'inner'), outside: [join(parent, 'grant')] }), {
+    code: 'control-file-inside',
+  })
+  symlinkSync(join(parent, 'grant'), join(parent, 'link'))
+  await t.rejects(
+    PrivateFolder.make({ parent: join(parent, 'link'), outside: [join(parent, 'grant')] }),
+    { code: 'control-file-inside' },
+    'by where it lands',
+  )
+  await t.rejects(PrivateFolder.make({ parent: join(parent, 'none', 'x'), outside: [] }))
+})
+
+t.test('left-overs of dead owners', async t => {
+  const own = processState(process.pid)?.startTime ?? '0'
+  const parent = t.testdir({
+    'b10x-harness-4194304-77-x': { fifo: '' },
+    [`b10x-harness-${process.pid}-${own}-mine`]: {},
+    [`b10x-harness-${process.pid}-1-reused`]: {},
+    'b10x-harness-notes': {},
+    target: { kept: '' },
+  })
+  symlinkSync(join(parent, 'target'), join(parent, 'b10x-harness-4194304-78-x'))
+  const expected =
+    process.platform === 'linux'
+      ? ['b10x-harness-4194304-77-x', `b10x-harness-${process.pid}-1-reused`]
+      : ['b10x-harness-4194304-77-x']
+  t.same(removeLeftOvers(parent).sort(), expected.map(name => join(parent, name)).sort())
+  t.ok(existsSync(join(parent, 'target', 'kept')), 'a link is not followed')
+  t.ok(existsSync(join(parent, `b10x-harness-${process.pid}-${own}-mine`)))
+})
+
+t.test('FIFOs', async t => {
+  const parent = t.testdir({})
+  const folder = await PrivateFolder.make({ parent, outside: [] })
+  let calls = 0
+  const pool = new FifoPool(folder, async paths => {
+    calls++
+    await runToEnd('mkfifo', ['-m', '0666', ...paths])
+  })
+  const [first, second] = await Promise.all([pool.take(), pool.take()])
+  t.equal(calls, 1, 'one call makes many')
+  t.not(first.path, second.path)
+  t.equal(statSync(first.path).mode & 0o777, 0o666, 'whatever the umask')
+  for (const fd of [first.reader, first.writer, second.reader, second.writer]) closeSync(fd)
+  pool.giveBack(first.path, 'held')
+  t.notOk(existsSync(first.path), 'one that may be held is never used again')
+  pool.giveBack(second.path, 'drained')
+  const again = await pool.take()
+  t.equal(again.path, second.path)
+  for (const fd of [again.reader, again.writer]) closeSync(fd)
+  folder.remove()
+})
+
+t.test('bytes without a name', async t => {
+  const parent = t.testdir({})
+  const umask = process.umask(0o077)
+  const fd = openBytes(Buffer.from('hello'), parent)
+  process.umask(umask)
+  const buffer = Buffer.alloc(10)
+  t.equal(readSync(fd, buffer), 5, 'from the start')
+  if (process.platform === 'linux') {
+    t.match(readlinkSync(`/proc/self/fd/${fd}`), /deleted/)
+    t.equal(statSync(`/proc/self/fd/${fd}`).mode & 0o777, 0o444, 'whatever the umask')
+    t.equal(readFileSync(`/proc/self/fd/${fd}`, 'utf8'), 'hello', 'it can be opened again')
+  }
+  closeSync(fd)
+})
+
+t.test('inherited descriptors', { skip: needs('linux') }, async t => {
+  const before = inheritable()
+  const ours = openSync('/dev/null', 'r')
+  t.same(inheritable(), before, 'what Node opens is not inherited')
+  closeSync(ours)
+  t.equal(inheritableRefusal() === null, before.length === 0)
+  const child = program('/bin/sh', [
+    '-c',
+    `exec 9</dev/null 8>/dev/null; exec "${process.execPath}" "${fixture('supervise/descriptors')}"`,
+  ])
+  const ran = await finished(child)
+  t.equal(ran.status, 0, ran.stderr)
+  const told = JSON.parse(ran.stdout) as Record<string, unknown>
+  t.match(told, { refused: { code: 'inheritable-descriptors' }, kept: [9], left: [] })
+  t.ok((told.before as number[]).includes(8))
+  t.ok((told.closed as number[]).includes(8))
+})
+
+t.test('the guardian ends what we leave', { skip: needs('linux') }, async t => {
+  const mark = `GUARDED_MARK=guarded-${process.pid}`
+  const killed = program(process.execPath, [fixture('supervise/guarded'), mark.slice(13)])
+  await said(killed, 'started')
+  t.ok(await eventually(() => marked(mark).length > 0, 5_000))
+  killed.kill('SIGKILL')
+  t.ok(await eventually(() => marked(mark).length === 0, 2_000), 'killed: gone within a moment')
+  const clean = program(process.execPath, [fixture('supervise/guarded'), mark.slice(13), 'end'])
+  const ran = await finished(clean)
+  t.equal(ran.status, 0, ran.stderr)
+  const guardian = ran.stdout.match(/guardian (\S+)/)?.[1] ?? 'none'
+  t.ok(await eventually(() => marked(guardian).length === 0, 500), 'a clean end takes the guardian with it at once')
+})
+
+t.test('an own folder of the process is removed when it exits', async t => {
+  const parent = t.testdir({})
+  mkdirSync(join(parent, 'tmp'))
+  const child = program(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `import { PrivateFolder } from ${JSON.stringify(new URL('../../src/supervise/private-folder.js', import.meta.url).href)}; const f = await PrivateFolder.make({ parent: ${JSON.stringify(join(parent, 'tmp'))}, outside: [] }); console.log(f.path)`,
+  ])
+  const ran = await finished(child)
+  t.equal(ran.status, 0, ran.stderr)
+  t.match(ran.stdout, join(parent, 'tmp'))
+  t.notOk(existsSync(ran.stdout.trim()))
+})
