@@ -57,6 +57,7 @@ class Exchange implements Reply {
   #timer: NodeJS.Timeout | undefined
   /** The first cause of failing wins over what the closing socket then says. */
   #cause: WireFailure | null = null
+  #settled = false
   #reject: (error: ExchangeError) => void = () => {}
   /** Nothing is waited for any more; a late event of the socket starts no new wait. */
   #over = false
@@ -100,13 +101,12 @@ class Exchange implements Reply {
   }
 
   async *bytes(): AsyncGenerator<Uint8Array> {
-    const { patience, url } = this.#request
+    const { url } = this.#request
     let total = 0
     try {
       for await (const chunk of this.#response ?? []) {
         const bytes = chunk as Uint8Array
-        if (total === 0) this.#wait(patience.idleMs, `sent nothing for ${patience.idleMs} ms in mid-stream`)
-        else this.#timer?.refresh()
+        this.#alive(total === 0)
         total += bytes.length
         if (total > STREAM_BYTES_MAX) this.#fail(tooLarge(`the stream is over ${STREAM_BYTES_MAX} bytes`))
         yield bytes
@@ -114,9 +114,8 @@ class Exchange implements Reply {
     } catch (error) {
       throw new ExchangeError(this.#cause ?? failureOfError(error, url))
     } finally {
+      // Left before its end, the loop above has destroyed the body and its socket.
       this.#done()
-      // Left before its end, the body would stay on the socket.
-      if (this.#response?.complete !== true) this.#response?.destroy()
     }
     // The error of a destroyed body can lose against its end.
     if (this.#cause) throw new ExchangeError(this.#cause)
@@ -139,6 +138,7 @@ class Exchange implements Reply {
   }
 
   settle(): void {
+    this.#settled = true
     this.#wait(DRAIN_MS, 'did not end the stream after the turn was over')
   }
 
@@ -152,6 +152,14 @@ class Exchange implements Reply {
     else if (this.#request.url.protocol === 'https:') client.socket?.once('secureConnect', connected)
     else if (client.socket?.connecting) client.socket.once('connect', connected)
     else connected()
+  }
+
+  /** A byte came. After the end of the turn bytes are no reason to wait longer. */
+  #alive(first: boolean): void {
+    const { idleMs } = this.#request.patience
+    if (this.#settled) return
+    if (first) this.#wait(idleMs, `sent nothing for ${idleMs} ms in mid-stream`)
+    else this.#timer?.refresh()
   }
 
   #wait(ms: number, what: string): void {

@@ -94,7 +94,7 @@ async function streamTurn(request: TurnRequest, seams: Seams, context: TurnConte
   const show = (event: StreamEvent): void =>
     seams.onEvent(event.kind === 'warning' ? { ...event, message: redact(event.message) } : event)
   const reply = await context.exchange(`${JSON.stringify(encodeResponses(request))}\n`)
-  await checkReply(reply, redact)
+  await checkReply(reply)
   try {
     for await (const data of frames(reply)) {
       // The rest is read to its end, so that the socket serves the next turn.
@@ -113,13 +113,13 @@ async function streamTurn(request: TurnRequest, seams: Seams, context: TurnConte
 }
 
 /** Passes a 2xx answer that can be an event stream; else throws {@link ExchangeError} with the answer's own words. */
-async function checkReply(reply: Reply, redact: (text: string) => string): Promise<void> {
+async function checkReply(reply: Reply): Promise<void> {
   const { status, headers } = reply
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
   const encoding = headers['content-encoding'] ?? 'identity'
   const succeeded = status >= 200 && status <= 299
   if (succeeded && encoding === 'identity' && type !== 'text/html' && type !== 'application/json') return
-  const text = redact(await reply.firstText())
+  const text = await reply.firstText()
   if (!succeeded) throw new ExchangeError(failureOfStatus(status, text, headers, Date.now()))
   if (encoding !== 'identity') {
     throw new ExchangeError(protocolFailure(`sent ${wordsOf(encoding)}, which was not asked for`))

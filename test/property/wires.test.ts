@@ -30,12 +30,29 @@ const reply: fc.Arbitrary<ScenarioReply> = fc.record(
 const framing = fc.record({
   newline: fc.constantFrom('\n', '\r\n', '\r'),
   space: fc.boolean(),
+  /** The JSON of an event over several data lines. */
+  pretty: fc.boolean(),
   comment: fc.constantFrom('', ': ping\n', ':\nid: 7\n', 'event: keepalive\n\n'),
 })
 
-function bytesOf(frames: readonly string[], as: { newline: string; space: boolean; comment: string }): Uint8Array {
-  const spaced = frames.map(frame => as.comment + (as.space ? frame : frame.replace(/^(event|data): /gm, '$1:')))
-  return Buffer.from(spaced.join('').replaceAll('\n', as.newline))
+type Framing = typeof framing extends fc.Arbitrary<infer F> ? F : never
+
+function bytesOf(frames: readonly string[], as: Framing): Uint8Array {
+  const lines = frames.flatMap(frame => [...as.comment.split('\n').slice(0, -1), ...linesOf(frame, as.pretty)])
+  const spaced = as.space ? lines : lines.map(line => line.replace(/^(event|data): /, '$1:'))
+  return Buffer.from(spaced.map(line => line + as.newline).join(''))
+}
+
+/** A frame as its lines, the empty one at its end included. */
+function linesOf(frame: string, pretty: boolean): readonly string[] {
+  const lines = frame.split('\n').slice(0, -1)
+  if (!pretty) return lines
+  return lines.flatMap(line => {
+    if (!line.startsWith('data: {')) return [line]
+    return JSON.stringify(JSON.parse(line.slice(6)), null, 1)
+      .split('\n')
+      .map(part => `data: ${part}`)
+  })
 }
 
 /** Cuts `bytes` at the given places, in any order, wrapped into its length. */

@@ -160,8 +160,14 @@ t.test('one socket serves turn after turn', async t => {
 })
 
 t.test('a stream that stays open after the end of the turn holds nobody', async t => {
-  const { model } = await pair(t, socket => void socket.write(streamAnswer(ANSWER)))
+  const { model } = await pair(t, socket => socket.write(streamAnswer(ANSWER)))
   t.equal((await runTurn(model)).outcome.kind, 'turn')
+  const { model: chatty } = await pair(t, socket => {
+    socket.write(streamAnswer(ANSWER))
+    const beat = setInterval(() => socket.write(': ping\n'), 20)
+    socket.on('close', () => clearInterval(beat))
+  })
+  t.equal((await runTurn(chatty)).outcome.kind, 'turn', 'nor one that goes on with comments')
 })
 
 const BIG = SSE_EVENT_BYTES_MAX + 1
