@@ -47,7 +47,10 @@ t.test('groups of dead owners', { skip: needs('linux', 'cgroup-v1-pids') }, asyn
   const ended = new Promise(resolve => left.once('exit', (_, signal) => resolve(signal)))
   removeStale(parent)
   t.equal(await ended, 'SIGKILL', 'what is left in one is ended')
-  t.ok(await eventually(() => (removeStale(parent), !existsSync(stale)), 2_000), 'and the group removed')
+  t.ok(
+    await eventually(() => removeStale(parent).includes(stale) || !existsSync(stale), 2_000),
+    'and the group removed',
+  )
   t.ok(existsSync(mine), 'a living owner keeps its groups')
   rmdirSync(mine)
 })
@@ -91,7 +94,7 @@ t.test('what the kernel counted, by version', async t => {
     for (const controller of controllers)
       for (const [file, text] of Object.entries(files[controller] ?? {}))
         writeFileSync(join(parent, controller, name, file), text)
-    t.same(group?.counts(), { ...expected, cpuMs }, Object.keys(cgroup)[0])
+    t.same(group?.counts(), { ...expected, cpuMs }, Object.keys(cgroup).join())
   }
   t.equal(readFileSync(join(parent, 'v2', name, 'pids.max'), 'utf8'), '40')
   t.equal(readFileSync(join(parent, 'v2', name, 'memory.max'), 'utf8'), '104857600')

@@ -114,7 +114,7 @@ t.test('kept and dropped make the whole, however the stream is cut', async t => 
 t.test('text that is UTF-8 stays UTF-8 when it is cut', async t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.integer({ min: 8, max: 200 }), (text, bound) => {
-      const well = text.toWellFormed()
+      const well = Buffer.from(text).toString()
       return renderCaptured(keep(Buffer.from(well), [], bound)).invalidBytes === 0
     }),
   )

@@ -1,4 +1,5 @@
 /** What we put into the temporary folder, what we inherit, and what outlives us. */
+import { spawn } from 'node:child_process'
 import {
   closeSync,
   existsSync,
@@ -103,16 +104,18 @@ t.test('inherited descriptors', { skip: needs('linux') }, async t => {
   t.same(inheritable(), before, 'what Node opens is not inherited')
   closeSync(ours)
   t.equal(inheritableRefusal() === null, before.length === 0)
-  const child = program('/bin/sh', [
-    '-c',
-    `exec 9</dev/null 8>/dev/null; exec "${process.execPath}" "${fixture('supervise/descriptors')}"`,
-  ])
+  const given = openSync('/dev/null', 'r')
+  // Node marks low numbers itself at its start; high ones stay inheritable.
+  const slot = (fd: number) => (fd === 199 || fd === 200 ? given : fd === 1 || fd === 2 ? 'pipe' : 'ignore')
+  const stdio = Array.from({ length: 201 }, (_, fd) => slot(fd))
+  const child = spawn(process.execPath, [fixture('supervise/descriptors')], { stdio })
+  closeSync(given)
   const ran = await finished(child)
   t.equal(ran.status, 0, ran.stderr)
   const told = JSON.parse(ran.stdout) as Record<string, unknown>
-  t.match(told, { refused: { code: 'inheritable-descriptors' }, kept: [9], left: [] })
-  t.ok((told.before as number[]).includes(8))
-  t.ok((told.closed as number[]).includes(8))
+  t.match(told, { refused: { code: 'inheritable-descriptors' }, kept: [199], left: [] })
+  t.ok((told.before as number[]).includes(200))
+  t.ok((told.closed as number[]).includes(200))
 })
 
 t.test('the guardian ends what we leave', { skip: needs('linux') }, async t => {

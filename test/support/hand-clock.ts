@@ -3,14 +3,14 @@ import type { Clock } from '../../src/supervise/deadline.js'
 
 export class HandClock implements Clock {
   #now = 0
-  readonly #timers = new Map<number, { at: number; then: () => void }>()
+  readonly #timers = new Map<number, { at: number; fire: () => void }>()
   #next = 0
 
   now = () => this.#now
   wall = () => 1_700_000_000_000 + this.#now
   after = (ms: number, then: () => void) => {
     const id = this.#next++
-    this.#timers.set(id, { at: this.#now + ms, then })
+    this.#timers.set(id, { at: this.#now + ms, fire: then })
     return () => void this.#timers.delete(id)
   }
 
@@ -26,7 +26,7 @@ export class HandClock implements Clock {
       if (due === undefined) break
       this.#timers.delete(due[0])
       this.#now = due[1].at
-      due[1].then()
+      due[1].fire()
     }
     this.#now = end
   }
