@@ -4,9 +4,9 @@
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { CONNECT_MS, DRAIN_MS, ERROR_BODY_BYTES_MAX, STREAM_BYTES_MAX } from '../bounds.js'
-import { errnoOf } from '../errors.js'
-import { type Connector, ProxyRefused } from './connector.js'
+import type { Connector } from './connector.js'
 import type { WireFailure } from './port.js'
+import { failureOfSocket } from './socket-failure.js'
 
 /** Unit: milliseconds. */
 export interface Patience {
@@ -88,7 +88,7 @@ class Exchange implements Reply {
       signal.addEventListener('abort', this.#abort, { once: true })
       client.on('error', error => {
         this.#done()
-        reject(new ExchangeError(this.#cause ?? failureOfError(error, url)))
+        reject(new ExchangeError(this.#cause ?? failureOfSocket(error, url.host)))
       })
       client.once('response', response => {
         this.#response = response
@@ -112,7 +112,7 @@ class Exchange implements Reply {
         yield bytes
       }
     } catch (error) {
-      throw new ExchangeError(this.#cause ?? failureOfError(error, url))
+      throw new ExchangeError(this.#cause ?? failureOfSocket(error, url.host))
     } finally {
       // Left before its end, the loop above has destroyed the body and its socket.
       this.#done()
@@ -191,38 +191,4 @@ const CANCELLED: WireFailure = { code: 'cancelled', retriable: false, message: '
 
 export function tooLarge(what: string): WireFailure {
   return { code: 'too-large', retriable: false, message: `the endpoint's answer was given up: ${what}` }
-}
-
-/** What a person can do about it, by errno. */
-const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there; start the endpoint or give another base URL',
-  ENOTFOUND: 'the name does not resolve; check the base URL',
-  EAI_AGAIN: 'the name does not resolve now',
-  ECONNRESET: 'the connection was lost',
-  EPIPE: 'the connection was lost',
-  ETIMEDOUT: 'nobody answered in time',
-}
-
-const TLS_ADVICE = ': the TLS connection failed; NODE_EXTRA_CA_CERTS names a further authority to trust'
-
-/** The socket's own words are not shown: only codes, which cannot hold a credential. */
-function failureOfError(error: unknown, url: URL): WireFailure {
-  if (error instanceof ExchangeError) return error.failure
-  if (error instanceof ProxyRefused) {
-    const message = `the proxy in front of ${url.host} answered ${error.status}; check the proxy variables`
-    return { code: 'transport', retriable: error.status >= 500, message, status: error.status }
-  }
-  const raw = (error as { code?: unknown } | null)?.code
-  const code = typeof raw === 'string' ? raw : 'unknown error'
-  if (code.startsWith('HPE_')) {
-    return {
-      code: 'protocol',
-      retriable: false,
-      message: `${url.host} does not speak HTTP (${code}); check the base URL`,
-    }
-  }
-  const errno = errnoOf(error)
-  const advice = errno === undefined ? TLS_ADVICE : Object.hasOwn(ADVICE, errno) ? `: ${ADVICE[errno]}` : ''
-  // Codes that are no errno are OpenSSL's about the certificate: another attempt meets the same.
-  return { code: 'transport', retriable: errno !== undefined, message: `no answer from ${url.host} (${code})${advice}` }
 }

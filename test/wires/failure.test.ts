@@ -1,6 +1,8 @@
 import t from 'tap'
+import { ProxyRefused } from '../../src/wires/connector.js'
 import { cutText, failureOfStatus, retryAfter, wordsOf } from '../../src/wires/failure.js'
 import { redactor } from '../../src/wires/redact.js'
+import { failureOfSocket } from '../../src/wires/socket-failure.js'
 
 const NOW = Date.parse('2026-10-21T07:28:00Z')
 
@@ -108,3 +110,31 @@ t.test('secrets are taken out, also when a cut left only their beginning', async
   ]
   for (const [text, clean] of cases) t.equal(redact(text), clean)
 })
+
+const sockets: { error: unknown; code: string; retriable: boolean; message: RegExp }[] = [
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'].map(code => ({
+    error: { code },
+    code: 'transport',
+    retriable: true,
+    message: new RegExp(`no answer from h:1 \\(${code}\\): .`),
+  })),
+  { error: { code: 'ERR_STREAM_PREMATURE_CLOSE' }, code: 'transport', retriable: true, message: /CLOSE\)$/ },
+  { error: new Error('no code'), code: 'transport', retriable: true, message: /\(unknown error\)$/ },
+  ...[
+    'CERT_HAS_EXPIRED',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+    'EPROTO',
+  ].map(code => ({ error: { code }, code: 'transport', retriable: false, message: /NODE_EXTRA_CA_CERTS/ })),
+  { error: { code: 'HPE_INVALID_CONSTANT' }, code: 'protocol', retriable: false, message: /does not speak HTTP/ },
+  { error: new ProxyRefused(407), code: 'transport', retriable: false, message: /answered 407/ },
+  { error: new ProxyRefused(503), code: 'transport', retriable: true, message: /answered 503/ },
+]
+
+for (const { error, code, retriable, message } of sockets) {
+  t.test(`socket: ${JSON.stringify(error)}`, async t => {
+    t.match(failureOfSocket(error, 'h:1'), { code, retriable, message })
+  })
+}
