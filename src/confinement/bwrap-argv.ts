@@ -36,40 +36,33 @@ export interface BwrapRequest {
 /** The complete argument list without the program name; the first `optionWords` are options, then `--` and the command. */
 export function bwrapArgv(request: BwrapRequest): { readonly args: readonly string[]; readonly optionWords: number } {
   const { policy, facts, cwd, files, limitOptions, command } = request
-  const hides = orderMounts(policy, systemFolders(facts))
+  const mounts = orderMounts(policy, facts)
   const options = [
-    ...namespaces(),
-    ...environment(policy.env),
-    ...systemRoot(policy, facts),
-    ...kernelViews(request),
-    ...privateFolders(),
-    ...hides.flatMap(mountWords),
-    ...files.flatMap(({ fd, path }) => ['--perms', '0444', '--ro-bind-data', String(fd), path]),
-    ...hides.flatMap(({ kind, path }) => (kind === 'hide-folder' ? ['--remount-ro', path] : [])),
+    namespaces(),
+    environment(policy.env),
+    systemRoot(policy, facts),
+    kernelViews(request),
+    privateFolders(),
+    mounts.flatMap(mountWords),
+    files.flatMap(({ fd, path }) => fedFile(fd, '0444', path)),
+    mounts.flatMap(({ kind, path }) => (kind === 'hide-folder' ? ['--remount-ro', path] : [])),
     // The first program holds the command until our lives are tied: see LaunchPlan.
-    ...['--perms', '0755', '--ro-bind-data', String(CHILD_FDS.first), HOLD_INSIDE],
+    fedFile(CHILD_FDS.first, '0755', HOLD_INSIDE),
     // The root itself holds nothing but mount points; left writable, it would be room without a limit.
-    ...['--remount-ro', '/'],
-    ...['--seccomp', String(CHILD_FDS.seccomp), '--json-status-fd', String(CHILD_FDS.status), '--chdir', cwd],
-  ]
+    ['--remount-ro', '/'],
+    ['--seccomp', String(CHILD_FDS.seccomp), '--json-status-fd', String(CHILD_FDS.status), '--chdir', cwd],
+  ].flat()
   return { args: [...options, '--', HOLD_INSIDE, ...limitOptions, '--', ...command], optionWords: options.length }
 }
 
 /** Never `--as-pid-1`: pid 1 of a namespace ignores signals it does not handle, TERM among them (decisions 16). */
 function namespaces(): string[] {
   return [
-    '--unshare-user',
-    '--unshare-pid',
-    '--unshare-ipc',
-    '--unshare-uts',
-    '--unshare-cgroup-try',
-    '--unshare-net',
-    '--die-with-parent',
-    '--new-session',
-    ...['--cap-drop', 'ALL'],
-    '--disable-userns',
-    ...['--hostname', HOSTNAME_INSIDE],
-  ]
+    ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--unshare-net'],
+    ['--die-with-parent', '--new-session'],
+    ['--cap-drop', 'ALL', '--disable-userns'],
+    ['--hostname', HOSTNAME_INSIDE],
+  ].flat()
 }
 
 function environment(env: Policy['env']): string[] {
@@ -77,20 +70,16 @@ function environment(env: Policy['env']): string[] {
   return ['--clearenv', ...names.flatMap(name => ['--setenv', name, env[name] ?? ''])]
 }
 
-function systemFolders({ systemRoots }: HostFacts): string[] {
-  return systemRoots.flatMap(root => (root.kind === 'folder' ? [root.path] : []))
-}
-
 /** System folders and the short list of /etc. Links are made again as links: a link is never a mount destination. */
 function systemRoot({ reads }: Policy, { systemRoots, etcFiles }: HostFacts): string[] {
   const covered = (path: string): boolean => reads.some(rule => isWithin(path, rule.path))
   return [
-    ...systemRoots.flatMap(root =>
+    systemRoots.flatMap(root =>
       root.kind === 'folder' ? ['--ro-bind', root.path, root.path] : ['--symlink', root.target, root.path],
     ),
-    ...['--perms', '0755', '--dir', '/etc'],
-    ...etcFiles.flatMap(({ path, landed }) => (covered(path) ? [] : ['--ro-bind', landed, path])),
-  ]
+    ['--perms', '0755', '--dir', '/etc'],
+    etcFiles.flatMap(({ path, landed }) => (covered(path) ? [] : ['--ro-bind', landed, path])),
+  ].flat()
 }
 
 function kernelViews({ boundary, facts, uid }: BwrapRequest): string[] {
@@ -100,20 +89,28 @@ function kernelViews({ boundary, facts, uid }: BwrapRequest): string[] {
       : []
   const proc = boundary === 'bubblewrap' ? ['--proc', '/proc', ...covers] : ['--ro-bind', '/proc', '/proc']
   return [
-    ...proc,
-    ...['--dev', '/dev'],
-    ...['--perms', '1777', '--size', String(SHM_TMPFS_BYTES), '--tmpfs', '/dev/shm'],
+    proc,
+    ['--dev', '/dev'],
+    sizedTmpfs('/dev/shm', '1777', SHM_TMPFS_BYTES),
     // Else files made beside the devices would be room without a limit.
-    ...['--remount-ro', '/dev'],
-  ]
+    ['--remount-ro', '/dev'],
+  ].flat()
 }
 
 function privateFolders(): string[] {
   return [
-    ...['--perms', '1777', '--size', String(TMP_TMPFS_BYTES), '--tmpfs', '/tmp'],
-    ...['--perms', '0755', '--dir', '/home'],
-    ...['--perms', '0700', '--size', String(HOME_TMPFS_BYTES), '--tmpfs', HOME_INSIDE],
-  ]
+    sizedTmpfs('/tmp', '1777', TMP_TMPFS_BYTES),
+    ['--perms', '0755', '--dir', '/home'],
+    sizedTmpfs(HOME_INSIDE, '0700', HOME_TMPFS_BYTES),
+  ].flat()
+}
+
+function sizedTmpfs(path: string, perms: string, bytes: number): string[] {
+  return ['--perms', perms, '--size', String(bytes), '--tmpfs', path]
+}
+
+function fedFile(fd: number, perms: string, path: string): string[] {
+  return ['--perms', perms, '--ro-bind-data', String(fd), path]
 }
 
 function mountWords({ kind, path, holdsOpened }: Mount): string[] {

@@ -180,10 +180,11 @@ function systemRoots(programs: readonly (string | null)[]): HostFacts['systemRoo
   for (const store of STORES) {
     if (programs.some(path => path !== null && isWithin(path, store))) roots.push({ kind: 'folder', path: store })
   }
-  for (const root of [...roots]) {
-    const to = root.kind === 'link' ? landed(root.path) : null
-    const shown = roots.some(other => other.kind === 'folder' && to !== null && isWithin(to, other.path))
-    if (to !== null && !shown) roots.push({ kind: 'folder', path: to })
+  for (const link of roots.filter(({ kind }) => kind === 'link')) {
+    const to = landed(link.path)
+    // Nothing of the system stands at the top itself, and binding it would show everything.
+    if (to === null || to === '/' || roots.some(root => root.kind === 'folder' && isWithin(to, root.path))) continue
+    roots.push({ kind: 'folder', path: to })
   }
   return roots
 }

@@ -79,7 +79,7 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
     optionWords,
     env: LAUNCHER_ENV,
     command,
-    seccomp: seccompProgram({ arch, unixSockets: 'open', network: 'open', nesting: false }).bytes,
+    seccomp: filterFor(arch),
     files,
     identity,
     cgroup,
@@ -87,6 +87,19 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
     confinement,
     policy,
   }
+}
+
+const filters = new Map<FilterArch, Uint8Array>()
+
+/**
+ * Compiled once per processor. The namespaces keep the network and the host's path sockets away, so the filter leaves both
+ * families open for loopback servers and test suites (decisions 31).
+ */
+function filterFor(arch: FilterArch): Uint8Array {
+  const known = filters.get(arch)
+  const bytes = known ?? seccompProgram({ arch, unixSockets: 'open', network: 'open', nesting: false }).bytes
+  if (known === undefined) filters.set(arch, bytes)
+  return bytes
 }
 
 /** Users and groups as seen inside: root, the own one and nobody, whoever else has an account outside. */

@@ -5,7 +5,7 @@
  */
 import { isWithin } from '../paths/resolve.js'
 import { byPath } from './policy-reach.js'
-import type { Policy } from './types.js'
+import type { HostFacts, Policy } from './types.js'
 
 export type MountKind = 'read' | 'hide-folder' | 'hide-file' | 'write' | 'self' | 'protect'
 
@@ -30,11 +30,25 @@ const STAGES: Readonly<Record<MountKind, number>> = {
 /** At one path the later of these is mounted last, and so is what holds: a denial over a grant. */
 const RANKS: readonly MountKind[] = ['read', 'write', 'self', 'protect', 'hide-folder', 'hide-file']
 
-/**
- * Orders the rules and leaves out what another rule already shows. `shown` are folders that are bound before, by their
- * own paths.
- */
-export function orderMounts(policy: Policy, shown: readonly string[]): Mount[] {
+/** A policy is frozen and a run has one, so its order is found once and not at every launch. */
+const ordered = new WeakMap<
+  Policy,
+  { readonly systemRoots: HostFacts['systemRoots']; readonly mounts: readonly Mount[] }
+>()
+
+/** Orders the rules and leaves out what another rule, or a system folder, already shows. */
+export function orderMounts(policy: Policy, { systemRoots }: Pick<HostFacts, 'systemRoots'>): readonly Mount[] {
+  const known = ordered.get(policy)
+  if (known?.systemRoots === systemRoots) return known.mounts
+  const mounts = order(
+    policy,
+    systemRoots.flatMap(root => (root.kind === 'folder' ? [root.path] : [])),
+  )
+  ordered.set(policy, { systemRoots, mounts })
+  return mounts
+}
+
+function order(policy: Policy, shown: readonly string[]): Mount[] {
   const items = itemsOf(policy)
   const needed = items.filter(item => !isRedundant(item, items, shown))
   const staged = needed.map(item => ({ item, stage: stageOf(item, needed) }))

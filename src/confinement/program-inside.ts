@@ -29,7 +29,7 @@ export function programInside({ name, cwd, policy, facts }: ProgramRequest): str
   if (policy.programs !== null && !policy.programs.includes(name)) return notAllowed(name, policy.programs)
   if (name === '') return missing(name, [])
   if (name.includes('/')) return judge(isAbsolute(name) ? name : join(cwd, name), { name, cwd, policy, facts })
-  const folders = (policy.env['PATH'] ?? '').split(':').filter(isAbsolute)
+  const folders = (policy.env.PATH ?? '').split(':').filter(isAbsolute)
   let refused: Refusal | null = null
   for (const folder of folders) {
     const found = judge(join(folder, name), { name, cwd, policy, facts })

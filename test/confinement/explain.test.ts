@@ -74,7 +74,7 @@ t.test('golden: everything that a plan says', async t => {
 
 t.test('nothing of a word or a path can break a line or steer a terminal', async t => {
   const { text } = explainPolicy({ ...plan, seccomp: realPlan().seccomp }, shown)
-  t.notMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
+  t.notMatch(text.replaceAll('\n', ''), /\p{Cc}/u)
   t.ok(text.includes('\n  "a\\nb"\n'), 'quoted instead')
 })
 

@@ -18,7 +18,7 @@ import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { planLaunch } from '../../src/confinement/launch-plan.js'
 import type { HostFacts, LaunchPlan, Policy, PolicyRequest } from '../../src/confinement/types.js'
 import { groupText, passwdText } from '../../src/confinement/user-texts.js'
-import { Refusal, type RefusalCode } from '../../src/errors.js'
+import { Refusal } from '../../src/errors.js'
 import type { Outcome } from '../../src/outcome.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { DEBIAN, policy, request, rule } from '../support/confinement-fakes.js'
@@ -120,7 +120,7 @@ t.test(
       })
       return plan instanceof Refusal ? plan.code : (plan.command[0] ?? '')
     }
-    const cases: readonly (readonly [name: string, result: string | RefusalCode, parts?: Partial<Policy>])[] = [
+    const cases: readonly (readonly [name: string, result: string, parts?: Partial<Policy>])[] = [
       ['tool', join(ws, 'bin/tool')],
       ['./bin/tool', join(ws, 'bin/tool')],
       [join(ws, 'bin/../bin/tool'), join(ws, 'bin/tool')],
