@@ -6,6 +6,7 @@
  * before each call, and `supervisor PID` where a backend starts the real supervisor as a process. `{supervisor}` in an argv is the supervisor's pid.
  */
 import { readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { Socket } from 'node:net'
 import type { Backend, RunOptions, RunResult } from './backend.js'
 import { brokenBackend } from './broken.js'
 import { BROKEN_BOUNDARIES, type BrokenName } from './broken-recipes.js'
@@ -46,4 +47,9 @@ async function main([requestFile = '', responseFile = '']: readonly string[]): P
   writeFileSync(responseFile, JSON.stringify(response))
 }
 
+// Whoever started us holds the other end: when it dies, so do we, and with us what we supervise.
+if (!process.stdin.isTTY) {
+  process.stdin.on('end', () => process.exit(1)).resume()
+  if (process.stdin instanceof Socket) process.stdin.unref()
+}
 await main(process.argv.slice(2))
