@@ -1,0 +1,366 @@
+/**
+ * `harness run` as a program: exit statuses, streams and the one terminal event, against real endpoints on loopback
+ * that answer, refuse, break off and stay silent.
+ */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { execa } from 'execa'
+import t from 'tap'
+import { parseScenario } from '../../src/emulator/scenario.js'
+import { type Emulator, startEmulator } from '../../src/emulator/server.js'
+import type { HarnessEvent } from '../../src/events.js'
+import { needs } from '../../test/support/needs.js'
+import { eventsOf, harness, harnessBin, scratch } from '../support/harness.js'
+
+type Kind = HarnessEvent['kind']
+const TERMINAL: readonly Kind[] = ['finished', 'failed', 'refused']
+
+function terminals(events: readonly HarnessEvent[]): readonly HarnessEvent[] {
+  return events.filter(({ kind }) => TERMINAL.includes(kind))
+}
+
+function of<K extends Kind>(events: readonly HarnessEvent[], kind: K): Extract<HarnessEvent, { kind: K }>[] {
+  return events.filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
+}
+
+async function scripted(turns: readonly object[]): Promise<Emulator> {
+  const scenario = parseScenario(
+    JSON.stringify({ version: 1, model: 'scripted', turns, then: 'refuse' }),
+    'inline.json',
+  )
+  return startEmulator({ scenario })
+}
+
+function against(endpoint: { baseUrl: string }, workspace: string, ...more: string[]): string[] {
+  return [
+    'run',
+    '--base-url',
+    endpoint.baseUrl,
+    '--model',
+    'scripted',
+    '--workspace',
+    workspace,
+    '--input',
+    'go',
+    '--no-session',
+    ...more,
+  ]
+}
+
+const SAMPLE = { 'README.md': '# sample\n', 'a.txt': 'one\n' }
+
+t.test('the demo answers with the reading tools alone', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const ran = await harness(['run', '--provider', 'demo', '--workspace', ws.path, '--input', 'look', '--json'])
+  t.equal(ran.status, 0, ran.stderr)
+  const events = eventsOf(ran.stdout)
+  const [started] = of(events, 'started')
+  t.strictSame(started?.published_tools, ['file_read', 'dir_list', 'search', 'find'])
+  t.strictSame(
+    started?.withheld.map(({ tool }) => tool),
+    ['file_write', 'file_edit', 'run'],
+  )
+  t.equal(started?.confinement.boundary, 'none')
+  t.strictSame(
+    terminals(events).map(({ kind }) => kind),
+    ['finished'],
+  )
+  t.equal(events.at(-1)?.kind, 'finished')
+})
+
+t.test('the demo works for real inside the boundary', { skip: needs('bubblewrap') }, async t => {
+  const ws = scratch({
+    'package.json': '{"type":"module"}\n',
+    'greet.mjs': 'export function greet(name) {\n  return `Hello, ${name}`\n}\n',
+    'greet.test.mjs':
+      "import assert from 'node:assert/strict'\nimport test from 'node:test'\nimport { greet } from './greet.mjs'\ntest('greets', () => assert.equal(greet('Ada'), 'Hello, Ada!'))\n",
+  })
+  t.teardown(ws.remove)
+  const node = join(process.execPath, '..')
+  const ran = await harness([
+    ...['run', '--provider', 'demo', '--workspace', ws.path, '--input', 'fix it', '--json', '--yes'],
+    ...['--confine', 'auto', '--allow-program', 'node', '--process-write-subtree', '.'],
+    ...['--read', join(node, '..'), '--env', `PATH=${node}:/usr/bin:/bin`],
+  ])
+  t.equal(ran.status, 0, ran.stderr)
+  const events = eventsOf(ran.stdout)
+  t.strictSame(
+    of(events, 'launch-ended').map(({ outcome }) => outcome.ending.kind === 'exited' && outcome.ending.status),
+    [0, 1, 0],
+    'the probe, the failing test, the passing test',
+  )
+  t.match(readFileSync(join(ws.path, 'greet.mjs'), 'utf8'), /Hello, \$\{name\}!/)
+  t.notOk(existsSync(join(ws.path, '..', 'outside.txt')), 'the write outside did not happen')
+  t.equal(of(events, 'tool-completed').filter(({ failed }) => failed).length, 1, 'and was the one failed call')
+})
+
+t.test('could not run: status 1, one refused line, nothing else on stdout', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const cases: readonly { words: string[]; code: string; says: RegExp }[] = [
+    { words: ['run', '--inptu', 'x', '--json'], code: 'bad-arguments', says: /--input/ },
+    { words: ['run', '--json'], code: 'bad-arguments', says: /--input/ },
+    { words: ['run', '--input', 'x', '--json'], code: 'bad-arguments', says: /--base-url/ },
+    {
+      words: ['run', '--input', 'x', '--base-url', 'http://127.0.0.1:1/v1', '--json'],
+      code: 'model-missing',
+      says: /--model/,
+    },
+    {
+      words: ['run', '--input', 'x', '--base-url', 'nonsense', '--model', 'm', '--json'],
+      code: 'bad-arguments',
+      says: /http/,
+    },
+    { words: ['run', '--input', 'x', '--provider', 'opnai', '--json'], code: 'provider-unknown', says: /openai/ },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--workspace', '/nowhere/at/all', '--json'],
+      code: 'workspace-unusable',
+      says: /--workspace/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--workspace', join(ws.path, 'a.txt'), '--json'],
+      code: 'workspace-unusable',
+      says: /file/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--max-turns', '0', '--json'],
+      code: 'bad-arguments',
+      says: /--max-turns/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--max-cost-microunits', '5', '--json'],
+      code: 'budget-refused',
+      says: /--prices/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--temperature', '3', '--json'],
+      code: 'bad-arguments',
+      says: /2\.0/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--prices', 'nowhere.json', '--json'],
+      code: 'file-unreadable',
+      says: /ENOENT/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--allow-program', 'node', '--json'],
+      code: 'confinement-off',
+      says: /--confine auto/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--hooks', 'h.json', '--json'],
+      code: 'not-built-yet',
+      says: /--hooks/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'anthropic', '--json'],
+      code: 'credential-missing',
+      says: /ANTHROPIC_API_KEY/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--api-key-env', 'NO_SUCH_KEY', '--json'],
+      code: 'credential-missing',
+      says: /NO_SUCH_KEY/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--approve', 'prompt', '--json'],
+      code: 'terminal-needed',
+      says: /terminal/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--confine', 'docker', '--json'],
+      code: 'boundary-unknown',
+      says: /native/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--write-scope', 'a=maybe', '--json'],
+      code: 'bad-arguments',
+      says: /allowed/,
+    },
+  ]
+  for (const { words, code, says } of cases) {
+    const ran = await harness(words, { cwd: ws.path, env: { ANTHROPIC_API_KEY: '' } })
+    t.equal(ran.status, 1, words.join(' '))
+    const events = eventsOf(ran.stdout)
+    t.strictSame(
+      events.map(({ kind }) => kind),
+      ['refused'],
+      words.join(' '),
+    )
+    const [refused] = of(events, 'refused')
+    t.equal(refused?.code, code, `${words.join(' ')}: ${refused?.reason}`)
+    t.match(refused?.reason, says)
+    t.notMatch(ran.stderr, /\n\s+at /, 'no stack')
+  }
+})
+
+t.test('an endpoint that is not there: failed, status 1, retried first (P074)', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const ran = await harness(against({ baseUrl: 'http://127.0.0.1:1/v1' }, ws.path, '--json'))
+  t.equal(ran.status, 1)
+  const events = eventsOf(ran.stdout)
+  t.strictSame(
+    terminals(events).map(({ kind }) => kind),
+    ['failed'],
+  )
+  t.equal(events.at(-1)?.kind, 'failed')
+  t.equal(of(events, 'failed')[0]?.code, 'transport')
+  t.match(of(events, 'failed')[0]?.reason, /ECONNREFUSED|refused/)
+})
+
+t.test('an endpoint that dies in mid-stream, answers garbage or an error: JSON lines all the way (P073)', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const faults: readonly { name: string; fault: object; code: string }[] = [
+    { name: 'unauthorized', fault: { status: 401 }, code: 'unauthorized' },
+    { name: 'refused', fault: { status: 400 }, code: 'refused' },
+    { name: 'garbage', fault: { garbage: 'no event at all' }, code: 'transport' },
+  ]
+  for (const { name, fault, code } of faults) {
+    const endpoint = await scripted(
+      Array.from({ length: 4 }, () => ({ reply: { text: 'a long enough answer' }, fault })),
+    )
+    const ran = await harness(against(endpoint, ws.path, '--json'))
+    await endpoint.close()
+    t.equal(ran.status, 1, name)
+    const events = eventsOf(ran.stdout)
+    t.strictSame(
+      terminals(events).map(({ kind }) => kind),
+      ['failed'],
+      name,
+    )
+    t.equal(of(events, 'failed')[0]?.code, code, `${name}: ${of(events, 'failed')[0]?.reason}`)
+  }
+  const cut = await scripted([
+    { reply: { text: 'this is cut' }, fault: { close_after_bytes: 300 } },
+    { reply: { text: 'whole' } },
+  ])
+  const ran = await harness(against(cut, ws.path, '--json'))
+  await cut.close()
+  t.equal(ran.status, 0, 'a cut stream is tried again')
+  t.ok(of(eventsOf(ran.stdout), 'turn-retried').length === 1)
+})
+
+t.test(
+  'denied, then prose: completed, and the record says what was denied (P071)',
+  { skip: needs('bubblewrap') },
+  async t => {
+    const ws = scratch(SAMPLE)
+    t.teardown(ws.remove)
+    const endpoint = await scripted([
+      { reply: { calls: [{ name: 'file_write', arguments: { path: 'b.txt', text: 'x' } }] } },
+      { expect: { results: [{ call: 'file_write', failed: true }] }, reply: { text: 'It was denied.' } },
+    ])
+    const ran = await harness(against(endpoint, ws.path, '--json', '--confine', 'auto', '--approve', 'deny'))
+    await endpoint.close()
+    t.equal(ran.status, 0, ran.stderr)
+    t.equal(endpoint.firstMismatch, null)
+    const events = eventsOf(ran.stdout)
+    t.strictSame(
+      of(events, 'approval-resolved').map(({ approved }) => approved),
+      [false],
+    )
+    t.notOk(existsSync(join(ws.path, 'b.txt')))
+  },
+)
+
+t.test('a named stop is status 2, in the last record (P076)', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const again = { reply: { calls: [{ name: 'dir_list', arguments: {} }] } }
+  const endpoint = await scripted([again, again, again, again])
+  const ran = await harness(against(endpoint, ws.path, '--json', '--max-turns', '2'))
+  await endpoint.close()
+  t.equal(ran.status, 2)
+  t.strictSame(eventsOf(ran.stdout).at(-1), { kind: 'finished', stop: { kind: 'max-turns', limit: 2 }, turns: 2 })
+})
+
+t.test('every byte of a large answer arrives, also through a slow reader (A25, P070)', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const text = 'é'.repeat(450_000)
+  const endpoint = await scripted([{ reply: { text } }, { reply: { text } }])
+  const command = [process.execPath, harnessBin, ...against(endpoint, ws.path, '--quiet')]
+    .map(word => `'${word}'`)
+    .join(' ')
+  for (const pipe of ['wc -c', '(sleep 1; cat) | wc -c']) {
+    const { stdout } = await execa('bash', ['-c', `set -o pipefail; ${command} | ${pipe}; echo "status $?"`])
+    t.match(stdout.replace(/\s+/g, ' '), `${text.length * 2 + 1} status 0`, pipe)
+  }
+  await endpoint.close()
+})
+
+t.test('a reader that goes away stops the run with a plain status (P077)', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const endpoint = await scripted([
+    { reply: { text: 'x'.repeat(500_000) }, fault: { chunk_bytes: 4_000, delay_ms: 2 } },
+  ])
+  const command = [process.execPath, harnessBin, ...against(endpoint, ws.path)].map(word => `'${word}'`).join(' ')
+  const { stdout, stderr } = await execa('bash', [
+    '-c',
+    `${command} | head -c 1 >/dev/null; echo "status \${PIPESTATUS[0]}"`,
+  ])
+  await endpoint.close()
+  t.match(stdout, /status 2/)
+  t.match(stderr, /stdout was closed/)
+  t.notMatch(stderr, /EPIPE|\n\s+at /)
+})
+
+t.test('SIGINT and SIGTERM cancel: finished cancelled, status 2, the socket is closed', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    const endpoint = await scripted([{ reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }])
+    const child = execa(process.execPath, [harnessBin, ...against(endpoint, ws.path, '--json')], {
+      reject: false,
+      stdin: 'ignore',
+    })
+    while (endpoint.requests.length === 0) await sleep(10)
+    await sleep(100)
+    child.kill(signal)
+    const ran = await child
+    t.equal(ran.exitCode, 2, signal)
+    const events = eventsOf(ran.stdout)
+    t.strictSame(
+      of(events, 'cancel-requested').map(({ by }) => by),
+      ['signal'],
+    )
+    t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
+    await sleep(50)
+    t.equal(endpoint.requests[0]?.closedEarly, true, `${signal}: the provider saw the close`)
+    await endpoint.close()
+  }
+})
+
+t.test('an open, silent stdin does not hold the run up (P010)', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const endpoint = await scripted([{ reply: { text: 'done' } }])
+  const child = execa(process.execPath, [harnessBin, ...against(endpoint, ws.path)], { reject: false, stdin: 'pipe' })
+  const ran = await child
+  t.equal(ran.exitCode, 0)
+  t.equal(ran.stdout, 'done')
+  await endpoint.close()
+})
+
+t.test('a raw endpoint that hangs up without a word is a transport failure, not a crash', async t => {
+  const ws = scratch(SAMPLE)
+  const server = createServer(socket => socket.destroy())
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const ran = await harness(against({ baseUrl: `http://127.0.0.1:${port}/v1` }, ws.path, '--json'))
+  server.close()
+  ws.remove()
+  t.equal(ran.status, 1)
+  t.strictSame(
+    terminals(eventsOf(ran.stdout)).map(({ kind }) => kind),
+    ['failed'],
+  )
+})
