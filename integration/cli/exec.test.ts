@@ -1,0 +1,251 @@
+/** `harness exec`, `explain`, `check-path`, `tools`, `emulate` and `completion` as programs. */
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { execa } from 'execa'
+import t from 'tap'
+import { needs } from '../../test/support/needs.js'
+import { harness, harnessBin, scratch } from '../support/harness.js'
+
+const confined = { skip: needs('bubblewrap') }
+
+t.test('the exit status is the command’s own, or 124 to 127 by a closed table (A20)', confined, async t => {
+  const ws = scratch({ 'plain.txt': 'no program\n', 'dir/x': '' })
+  t.teardown(ws.remove)
+  const cases: readonly [words: string[], status: number, says: RegExp][] = [
+    [['--', 'true'], 0, /^$/],
+    [['--', 'sh', '-c', 'exit 7'], 7, /^$/],
+    [['--', 'sh', '-c', 'exit 137'], 137, /^$/],
+    [['--', 'sh', '-c', 'kill -INT $$'], 130, /^$/],
+    [['--', 'sh', '-c', 'kill -KILL $$'], 137, /^$/],
+    [['--', 'sh', '-c', 'kill -TERM $$'], 143, /^$/],
+    [['--', 'sh', '-c', 'kill -TERM 0'], 143, /^$/],
+    [['--', 'no-such-program-anywhere'], 127, /no-such-program-anywhere/],
+    [['--', './missing'], 127, /missing/],
+    [['--', './plain.txt'], 126, /plain\.txt/],
+    [['--', './dir'], 126, /dir/],
+    [['--limit', 'wall=300ms', '--', 'sleep', '60'], 124, /deadline of 300 ms.*--limit wall/],
+    [['--limit', 'output-total=10KiB', '--', 'sh', '-c', 'yes'], 124, /output-total/],
+    [['--workspace', '/nowhere/at/all', '--', 'true'], 125, /\/nowhere\/at\/all/],
+    [['--confine', 'off', '--', 'true'], 125, /leave --confine off out/],
+    [['--confine', 'seatbelt', '--', 'true'], 125, /not built yet/],
+    [['--limit', 'wall=0', '--', 'true'], 125, /wall/],
+    [['--no-such', '--', 'true'], 125, /--no-such/],
+    [['--process-write-subtree', '..', '--', 'true'], 125, /outside/],
+  ]
+  for (const [words, status, says] of cases) {
+    const ran = await harness(['exec', ...words], { cwd: ws.path })
+    const shown = words.join(' ').slice(0, 80)
+    t.equal(ran.status, status, `${shown}: ${ran.stderr}`)
+    t.match(ran.stderr, says, shown)
+    t.notMatch(ran.stderr, /\n\s+at /, 'no stack')
+  }
+})
+
+t.test('stdio is passed through', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const piped = await harness(['exec', '--', 'cat'], { cwd: ws.path, stdin: 'pipe', input: 'line\n' })
+  t.strictSame([piped.status, piped.stdout], [0, 'line\n'])
+  const none = await harness(['exec', '--', 'cat'], { cwd: ws.path, stdin: 'ignore' })
+  t.strictSame([none.status, none.stdout], [0, ''])
+  const both = await harness(['exec', '--', 'sh', '-c', 'echo out; echo err >&2; echo again > /dev/stderr'], {
+    cwd: ws.path,
+  })
+  t.strictSame([both.stdout, both.stderr], ['out\n', 'err\nagain\n'])
+  const { stdout } = await execa(
+    'sh',
+    ['-c', `"${process.execPath}" "${harnessBin}" exec -- sh -c 'yes | head -c 3000000' | wc -c`],
+    { cwd: ws.path },
+  )
+  t.equal(stdout.trim(), '3000000', 'every byte of a large output')
+  const head = await execa(
+    'bash',
+    ['-c', `"${process.execPath}" "${harnessBin}" exec -- yes | head -1; echo "\${PIPESTATUS[0]}"`],
+    { cwd: ws.path },
+  )
+  t.match(head.stdout, /^y\n(141|0)$/, 'a reader that goes away ends the command as it would outside')
+})
+
+t.test('the outcome record: a file, a descriptor, and no descriptor of ours inside', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const file = join(ws.path, 'outcome.json')
+  await harness(['exec', '--outcome-file', file, '--', 'sh', '-c', 'exit 3'], { cwd: ws.path })
+  const record = JSON.parse(readFileSync(file, 'utf8'))
+  t.match(record, { version: 1, ending: { kind: 'exited', status: 3 }, confinement: { boundary: /bubblewrap/ } })
+  const other = join(ws.path, 'fd.json')
+  const script = `exec 7>"${other}" 200>"${join(ws.path, 'canary')}"; "${process.execPath}" "${harnessBin}" exec --outcome-fd 7 -- ls -l /proc/self/fd`
+  const { stdout } = await execa('bash', ['-c', script], { cwd: ws.path })
+  t.match(JSON.parse(readFileSync(other, 'utf8')), { version: 1, ending: { kind: 'exited', status: 0 } })
+  t.notMatch(stdout, /canary|fd\.json/, 'neither descriptor is inside')
+  for (const bad of ['2', 'x', '99']) {
+    const ran = await harness(['exec', '--outcome-fd', bad, '--', 'true'], { cwd: ws.path })
+    t.strictSame([ran.status, /--outcome-fd/.test(ran.stderr)], [125, true], bad)
+  }
+  const refused = await harness(['exec', '--outcome-file', file, '--', 'no-such-program'], { cwd: ws.path })
+  t.equal(refused.status, 127)
+  t.ok(JSON.parse(readFileSync(file, 'utf8')).version === 1, 'a refusal is recorded as well')
+})
+
+t.test('TERM, INT and HUP of us end the command, which may clean up first', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  mkdirSync(join(ws.path, 'out'))
+  for (const [signal, status] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGHUP', 129],
+  ] as const) {
+    const command = 'trap "echo bye > out/bye; exit 0" TERM; echo up > out/up; while :; do sleep 0.05; done'
+    const child = execa(
+      process.execPath,
+      [harnessBin, 'exec', '--process-write-subtree', 'out', '--', 'sh', '-c', command],
+      { cwd: ws.path, reject: false, stdin: 'ignore' },
+    )
+    while (!existsSync(join(ws.path, 'out/up'))) await sleep(20)
+    child.kill(signal)
+    const ran = await child
+    t.equal(ran.exitCode, status, `${signal}: ${ran.stderr}`)
+    t.equal(readFileSync(join(ws.path, 'out/bye'), 'utf8'), 'bye\n')
+    for (const name of ['up', 'bye']) await execa('rm', [join(ws.path, 'out', name)])
+  }
+})
+
+t.test('explain starts nothing and tells everything', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const text = await harness(['explain', '--process-write-subtree', '.', '--', 'sh', '-c', 'touch started'], {
+    cwd: ws.path,
+  })
+  t.equal(text.status, 0, text.stderr)
+  for (const word of ['--unshare-net', '--die-with-parent', '--process-write-subtree', 'PATH=', 'ret']) {
+    t.ok(text.stdout.includes(word), word)
+  }
+  t.notOk(existsSync(join(ws.path, 'started')))
+  const json = await harness(['explain', '--json', '--', 'true'], { cwd: ws.path })
+  t.doesNotThrow(() => JSON.parse(json.stdout))
+  const refused = await harness(['explain', '--', 'no-such-program-anywhere'], { cwd: ws.path })
+  t.equal(refused.status, 1)
+})
+
+t.test('check-path: verdicts and statuses', async t => {
+  const ws = scratch({ 'src/a.txt': '', '.git/config': '', 'x.txt': '' })
+  t.teardown(ws.remove)
+  symlinkSync('/etc', join(ws.path, 'link'))
+  symlinkSync('nowhere', join(ws.path, 'dangling'))
+  const codeOf = async (path: string) => {
+    const ran = await harness(['check-path', '--json', '--workspace', ws.path, path])
+    const line = JSON.parse(ran.stdout)
+    return [ran.status, line.code ?? line.verdict]
+  }
+  t.strictSame(await codeOf('src'), [0, 'writable'])
+  t.strictSame(await codeOf('src/new/deep.txt'), [0, 'writable'])
+  t.strictSame(await codeOf(join(ws.path, 'src')), [0, 'writable'])
+  t.strictSame(await codeOf('../outside.txt'), [2, 'outside-roots'])
+  t.strictSame(await codeOf('link/passwd'), [2, 'outside-roots'])
+  t.strictSame(await codeOf('dangling'), [2, 'dangling-link'])
+  t.strictSame(await codeOf('.git/hooks/pre-commit'), [2, 'protected'])
+  t.strictSame(await codeOf('.GIT/config'), [2, 'protected'])
+  t.strictSame(await codeOf(`${ws.path}-evil/x`), [2, 'outside-roots'])
+  const many = await harness(['check-path', '--workspace', ws.path, 'src', '../x'])
+  t.equal(many.status, 2)
+  t.match(many.stdout, /src: writable.*\n.*refused \[outside-roots\]/s)
+  t.equal((await harness(['check-path', '--workspace', '/nowhere/at/all', 'x'])).status, 1)
+})
+
+t.test('tools: four without a boundary, seven with one and a program', async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const bare = await harness(['tools'], { cwd: ws.path })
+  const answer = JSON.parse(bare.stdout)
+  t.strictSame(Object.keys(answer), [
+    'workspace',
+    'surface',
+    'tools',
+    'catalogue',
+    'mcp',
+    'withheld',
+    'skills',
+    'agents',
+    'memories',
+    'driver',
+  ])
+  t.equal(answer.tools.length, 4)
+  t.equal(bare.stderr.split('\n').filter(line => line.startsWith('note:')).length, 3)
+  const verbs = JSON.parse((await harness(['tools', '--surface', 'verbs'], { cwd: ws.path })).stdout)
+  t.strictSame(
+    verbs.tools.map((tool: { name: string }) => tool.name),
+    ['tool_search', 'tool_describe', 'tool_invoke'],
+  )
+  if (needs('bubblewrap') !== false) return
+  const full = await harness(['tools', '--confine', 'auto', '--allow-program', 'git'], { cwd: ws.path })
+  t.strictSame([JSON.parse(full.stdout).tools.length, full.stderr], [7, ''])
+})
+
+t.test('emulate serves a scenario, and ends with 2 when a request differs', async t => {
+  const ws = scratch({
+    'ok.yaml': 'version: 1\nmodel: m\nturns:\n  - reply: { text: hello }\nthen: refuse\n',
+    'strict.json': JSON.stringify({
+      version: 1,
+      model: 'm',
+      turns: [{ expect: { contains: 'magic word' }, reply: { text: 'x' } }],
+      then: 'refuse',
+    }),
+    'broken.yaml': 'version: 1\nmodel: m\nturns:\n  - replay: { text: hello }\n',
+  })
+  t.teardown(ws.remove)
+  for (const [file, status, runStatus] of [
+    ['ok.yaml', 0, 0],
+    ['strict.json', 2, 1],
+  ] as const) {
+    const server = execa(process.execPath, [harnessBin, 'emulate', '--scenario', join(ws.path, file), '--json'], {
+      reject: false,
+      stdin: 'ignore',
+    })
+    const baseUrl = await new Promise<string>(resolve =>
+      server.stdout?.once('data', chunk => resolve(JSON.parse(String(chunk).split('\n')[0] ?? '').base_url)),
+    )
+    const ran = await harness(['run', '--base-url', baseUrl, '--model', 'm', '--workspace', ws.path, '--input', 'hi'])
+    t.equal(ran.status, runStatus, ran.stderr)
+    server.kill('SIGTERM')
+    const ended = await server
+    t.equal(ended.exitCode, status, ended.stderr)
+  }
+  const broken = await harness(['emulate', '--scenario', join(ws.path, 'broken.yaml')])
+  t.equal(broken.status, 1)
+  t.match(broken.stderr, /bad-document.*broken\.yaml.*replay/s)
+  t.notMatch(broken.stderr, /\n\s+at /)
+  t.equal((await harness(['emulate', '--port', '99999'])).status, 1)
+  t.equal((await harness(['emulate', '--wire', 'openai-chat'])).status, 1)
+})
+
+t.test('completion, help and version come out whole', async t => {
+  for (const shell of ['bash', 'zsh', 'fish']) t.equal((await harness(['completion', shell])).status, 0, shell)
+  const syntax = await execa('bash', ['-c', `"${process.execPath}" "${harnessBin}" completion bash | bash -n`], {
+    reject: false,
+  })
+  t.equal(syntax.exitCode, 0)
+  for (const words of [['--help'], ['run', '--help'], ['--version'], ['-V']])
+    t.equal((await harness(words)).status, 0, words.join(' '))
+  t.equal((await harness([])).status, 1)
+})
+
+t.test('the code cache is used only from a folder that is ours alone', async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const cache = join(ws.path, 'cache')
+  const folder = join(cache, 'b10x-harness')
+  const env = { XDG_CACHE_HOME: cache }
+  t.equal((await harness(['completion', 'bash'], { env })).status, 0)
+  t.ok(existsSync(folder), 'kept after a run')
+  const [file] = (await execa('ls', [folder])).stdout.split('\n')
+  t.match(file, /\.v8$/)
+  // A poisoned cache in a folder others may write is not even read.
+  writeFileSync(join(folder, file ?? ''), 'not a cache')
+  await execa('chmod', ['777', folder])
+  t.equal((await harness(['completion', 'bash'], { env })).status, 0)
+  await execa('chmod', ['700', folder])
+  t.equal((await harness(['completion', 'bash'], { env })).status, 0, 'a damaged one is rejected by V8 and replaced')
+  closeSync(openSync(folder, 'r'))
+})
