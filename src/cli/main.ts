@@ -2,7 +2,7 @@
  * argv → command → exit status. Nothing else in the programs exits, and only here is a bug caught.
  */
 import { Refusal } from '../errors.js'
-import { COMMAND_RUNNERS } from './commands/table.js'
+import { COMMANDS_BY_NAME } from './commands/table.js'
 import { type Io, openIo } from './io.js'
 import { parseArgv, VERSION } from './parse.js'
 import { escapeLines } from './terminal-text.js'
@@ -37,7 +37,8 @@ async function run(program: string, words: readonly string[], io: Io): Promise<n
       io.out.write(parsed.text)
       return 0
     }
-    return await COMMAND_RUNNERS[parsed.command](parsed, io)
+    const command = await COMMANDS_BY_NAME[parsed.command]()
+    return await command(parsed, io)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     reportRefusal(error, json, io)

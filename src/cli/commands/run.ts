@@ -11,7 +11,6 @@ import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
 import { approvalTerminal } from '../approval-tty.js'
 import { operatorFiles, workspaceFacts } from '../context-files.js'
-import { startDemo } from '../demo.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { type ModelChoice, modelChoice } from '../provider-options.js'
@@ -108,7 +107,8 @@ interface Parts {
 
 async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
   const { choice, settings, surroundings } = parts
-  const demo = choice.demo ? await startDemo() : null
+  // Loaded for the demo alone: the emulator checks its documents with a schema validator.
+  const demo = choice.demo ? await (await import('../demo.js')).startDemo() : null
   const idle = whole(given, '--stream-idle-ms')
   try {
     const model = openModel({

@@ -1,20 +1,13 @@
-/** Command name → the function that does it and answers the exit status. */
+/** Command name → what does it. Each is loaded when it is called: `exec` must not pay for what `run` needs. */
 import type { CommandName } from '../flags.js'
-import { checkPath } from './check-path.js'
-import { completion } from './completion.js'
-import { emulate } from './emulate.js'
-import { exec } from './exec.js'
-import { explain } from './explain.js'
 import type { CommandRunner } from './invocation.js'
-import { run } from './run.js'
-import { tools } from './tools.js'
 
-export const COMMAND_RUNNERS: Readonly<Record<CommandName, CommandRunner>> = {
-  run,
-  tools,
-  exec,
-  explain,
-  'check-path': checkPath,
-  emulate,
-  completion,
+export const COMMANDS_BY_NAME: Readonly<Record<CommandName, () => Promise<CommandRunner>>> = {
+  run: async () => (await import('./run.js')).run,
+  tools: async () => (await import('./tools.js')).tools,
+  exec: async () => (await import('./exec.js')).exec,
+  explain: async () => (await import('./explain.js')).explain,
+  'check-path': async () => (await import('./check-path.js')).checkPath,
+  emulate: async () => (await import('./emulate.js')).emulate,
+  completion: async () => (await import('./completion.js')).completion,
 }
