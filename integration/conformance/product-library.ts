@@ -1,27 +1,33 @@
 /** The library as a backend: a policy put in force in this process, one launch each. */
 import { openBoundary } from '../../src/confinement/boundary.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
+import type { ConfineChoice } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import type { Captured, Ending, Outcome } from '../../src/outcome.js'
 import type { Backend, RunOptions, RunResult } from './backend.js'
 
-export function libraryBackend(): Backend {
+/** `confine`: the boundary by name, so that the weaker one is tried too where the stronger one can be had. */
+export function libraryBackend(confine: 'bubblewrap' | 'bubblewrap-hostproc'): Backend {
   return {
-    name: 'library',
+    name: `library, ${confine}`,
     available: () => (process.platform === 'linux' ? false : 'needs linux'),
     run: async (argv, options) => {
       const started = performance.now()
-      const outcome = await launched(argv, options)
+      const outcome = await launched(confine, argv, options)
       const durationMs = performance.now() - started
       return outcome instanceof Refusal ? refused(outcome, durationMs) : ended(outcome, durationMs)
     },
   }
 }
 
-async function launched(argv: readonly string[], options: RunOptions): Promise<Outcome | Refusal> {
+async function launched(
+  confine: ConfineChoice,
+  argv: readonly string[],
+  options: RunOptions,
+): Promise<Outcome | Refusal> {
   const { workspace, read, writeSubtrees, env, limits } = options
   const boundary = await openBoundary({
-    confine: 'native',
+    confine,
     request: {
       workspace,
       read,

@@ -5,7 +5,8 @@ import { libraryBackend } from './product-library.js'
 
 /** By name; made on first use, so that a broken backend loads nothing of the product. */
 export const PRODUCT_BACKENDS = {
-  library: libraryBackend,
+  library: () => libraryBackend('bubblewrap'),
+  'library-hostproc': () => libraryBackend('bubblewrap-hostproc'),
   cli: commandLineBackend,
 } as const satisfies Record<string, () => Backend>
 

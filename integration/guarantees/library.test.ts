@@ -13,4 +13,13 @@ for (const privilege of privilegesHere()) {
   t.test(`bubblewrap, by the library, ${privilege}`, { skip, timeout: TIMEOUT_MS }, t =>
     holdsItsRow(t, { backend: 'library', boundary: 'bubblewrap', privilege }),
   )
+  // The weaker rung differs in how /proc is shown, not in how trees end: two checks show that its pid namespace works.
+  t.test(`bubblewrap-hostproc, by the library, ${privilege}`, { skip, timeout: TIMEOUT_MS }, t =>
+    holdsItsRow(t, {
+      backend: 'library-hostproc',
+      boundary: 'bubblewrap-hostproc',
+      privilege,
+      trees: ['daemon', 'kill'],
+    }),
+  )
 }
