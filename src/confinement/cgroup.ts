@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import type { AppliedLimit } from '../outcome.js'
-import { processState, signalled } from '../supervise/processes.js'
+import { ownStartTime, processIds, processState, signalled } from '../supervise/processes.js'
 import type { LaunchPlan } from './types.js'
 
 /** What the kernel counted; null where the controller is not there. */
@@ -100,7 +100,7 @@ export class LaunchGroup {
     const parents = parentsOf(cgroup)
     if (parents.length === 0) return null
     for (const [, parent] of parents) removeStaleOnce(parent)
-    const name = `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-${launchId}`
+    const name = `harness-${process.pid}-${ownStartTime()}-${launchId}`
     const folders = new Map<ControllerName, string>()
     try {
       for (const [controller, parent] of parents) {
@@ -122,6 +122,15 @@ export class LaunchGroup {
    */
   async enter(pid: number): Promise<void> {
     await Promise.all([...this.folders.values()].map(folder => writeFile(join(folder, 'cgroup.procs'), String(pid))))
+  }
+
+  /**
+   * Puts what `pid` started before it was in the group into it too. `pid` and its one child are in where each group has two
+   * members; only else the child is looked for.
+   */
+  async enterChildren(pid: number): Promise<void> {
+    if ([...this.folders.values()].every(folder => members(folder).length > 1)) return
+    for (const child of processIds().filter(other => processState(other)?.parent === pid)) await this.enter(child)
   }
 
   counts(): GroupCounts {
@@ -158,6 +167,14 @@ function writeLimits(controller: ControllerName, folder: string, limits: readonl
   }
 }
 
+/** Pids in the group. */
+function members(folder: string): number[] {
+  return (read(folder, 'cgroup.procs') ?? '')
+    .split('\n')
+    .filter(line => line !== '')
+    .map(Number)
+}
+
 /** True when the folder is gone. */
 function removeNow(folder: string): boolean {
   try {
@@ -184,9 +201,7 @@ export function removeStale(parent: string): string[] {
     const [, pid, startTime] = NAME.exec(name) ?? []
     if (pid === undefined || processState(Number(pid))?.startTime === startTime) return []
     const folder = join(parent, name)
-    for (const member of (read(folder, 'cgroup.procs') ?? '').split('\n').filter(line => line !== '')) {
-      signalled(Number(member), 'SIGKILL')
-    }
+    for (const member of members(folder)) signalled(member, 'SIGKILL')
     return removeNow(folder) ? [folder] : []
   })
 }

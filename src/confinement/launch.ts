@@ -72,6 +72,7 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
     const run = await startIn({ ...plan, env: { ...plan.env, ...guard.env } }, options, clock, group)
     if ('kind' in run) return { ...blank, ending: run }
     const ended = await run.supervised.ended
+    await run.release.close()
     return { ...blank, ...report(plan, run, ended, group?.counts() ?? NO_COUNTS), tampered: tampered(before) }
   } finally {
     guard.over()
@@ -123,7 +124,6 @@ async function startIn(
   group: LaunchGroup | null,
 ): Promise<Run | NotStarted> {
   const stderr = options.stderr === 'capture' ? 'kept' : 'given'
-  const script = holdScript(stderr)
   let tree: NamespaceTree | undefined
   const { limits } = plan.policy
   const supervision = {
@@ -139,10 +139,10 @@ async function startIn(
     },
   }
   const outside = [plan.policy.workspace, ...plan.policy.writes].map(rule => rule.path)
-  const supervised = await start(spawnPlan(plan, options, script, group), supervision, () => sharedFifos(outside))
+  const supervised = await start(spawnPlan(plan, options), supervision, () => sharedFifos(outside))
   if ('kind' in supervised) return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
   if (tree === undefined) throw new Error('a supervised process without a tree')
-  const release = new Release({ supervised, tree, group, script, filtered: plan.seccomp.length > 0 })
+  const release = new Release({ supervised, tree, group, filtered: plan.seccomp.length > 0 })
   const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(options.signal) })
   if (options.kill?.aborted) killNow()
   options.kill?.addEventListener('abort', killNow)
@@ -156,14 +156,13 @@ function launcherFailed(plan: LaunchPlan, failed: NotStarted): NotStarted {
   return notStarted('sandbox-failed', `${plan.file} could not be started: ${failed.message}`, failed)
 }
 
-function spawnPlan(plan: LaunchPlan, options: LaunchOptions, script: Uint8Array, group: LaunchGroup | null): SpawnPlan {
+function spawnPlan(plan: LaunchPlan, options: LaunchOptions): SpawnPlan {
   const options_ = plan.args.slice(0, plan.optionWords)
   const long = options_.reduce((sum, word) => sum + word.length + 1, 0) > ARGS_INLINE_BYTES_MAX
   const extra = new Map<number, Extra>([
     [CHILD_FDS.seccomp, { bytes: plan.seccomp }],
     [CHILD_FDS.status, 'pipe'],
-    // With a group, bwrap is kept waiting for its first program until its init is in the group: what the init starts later is then in it too.
-    [CHILD_FDS.first, group === null ? { bytes: script } : 'pipe'],
+    [CHILD_FDS.first, { bytes: holdScript(options.stderr === 'capture' ? 'kept' : 'given') }],
     [CHILD_FDS.hold, 'pipe'],
     ...plan.files.map(({ fd, bytes }): [number, Extra] => [fd, { bytes }]),
   ])

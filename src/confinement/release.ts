@@ -1,6 +1,7 @@
 /**
- * Lets the command go, in this order: bwrap tells its init; the init enters the control group; the first program is
- * fed; it says that it stands; the init is seen to be past asking for its parent-death signal; it hears the word.
+ * Lets the command go, in this order: bwrap tells its init, which enters the control group while the sandbox is still
+ * being built; the first program says that it stands; it is seen to be in the group too; the init is seen to be past asking
+ * for its parent-death signal; the first program hears the word.
  *
  * At every step our own end (kill -9 included) closes the descriptor that the first program waits on, and it ends. After
  * the last step init dies with bwrap and bwrap with us (prctl(2), PR_SET_PDEATHSIG). bwrap asks for the signal for its
@@ -8,6 +9,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { DRAIN_MS } from '../bounds.js'
 import { isJsonObject, type JsonObject } from '../json.js'
 import type { NamespaceTree } from '../supervise/namespace-kill.js'
 import type { Supervised } from '../supervise/supervised.js'
@@ -19,7 +21,6 @@ export interface Held {
   readonly supervised: Supervised
   readonly tree: NamespaceTree
   readonly group: LaunchGroup | null
-  readonly script: Uint8Array
   /** The plan has a system-call filter, which init takes on after the parent-death signal. */
   readonly filtered: boolean
 }
@@ -37,15 +38,31 @@ export class Release {
   /** Why the command was never let go although the sandbox stood; null: nothing of ours failed. */
   problem: string | null = null
   #init: number | null = null
+  #entered: Promise<void> = Promise.resolve()
   #over = false
   #status = ''
 
   constructor(private readonly held: Held) {
     this.#pipe(CHILD_FDS.status).on('data', (bytes: Buffer) => this.#told(bytes))
-    this.#pipe(CHILD_FDS.hold).once('data', () => this.#stands(0))
-    void held.supervised.ended.then(() => {
-      this.#over = true
-    })
+    this.#pipe(CHILD_FDS.hold).once('data', () => void this.#stands())
+  }
+
+  /** Once the launch has ended: takes in what bwrap has said last, at most as long as output is waited for, and closes our ends. */
+  async close(): Promise<void> {
+    this.#over = true
+    const status = this.#pipe(CHILD_FDS.status)
+    if (!status.readableEnded && !status.destroyed) {
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, DRAIN_MS)
+        for (const event of ['end', 'close']) {
+          status.once(event, () => {
+            clearTimeout(timer)
+            resolve()
+          })
+        }
+      })
+    }
+    for (const pipe of this.held.supervised.pipes.values()) pipe.destroy()
   }
 
   #pipe(number: number): Socket {
@@ -69,20 +86,28 @@ export class Release {
   #began(init: number, namespace: unknown): void {
     if (!this.held.tree.tell(init, typeof namespace === 'number' ? String(namespace) : null)) return
     this.#init = init
-    const { group, script } = this.held
-    if (group === null) return
-    group.enter(init).then(
-      () => this.#pipe(CHILD_FDS.first).end(script),
-      (error: unknown) => this.#giveUp(`the sandbox could not be put into its control group: ${String(error)}`),
-    )
+    if (this.held.group === null) return
+    this.#entered = this.held.group.enter(init)
+    // Waited for in #stands; until then a failure must not count as unheard.
+    this.#entered.catch(() => undefined)
   }
 
-  #stands(looks: number): void {
-    if (this.#over || this.problem !== null) return
+  async #stands(): Promise<void> {
+    try {
+      await this.#entered
+      if (this.#init !== null) await this.held.group?.enterChildren(this.#init)
+    } catch (error) {
+      return this.#giveUp(`the sandbox could not be put into its control group: ${String(error)}`)
+    }
+    this.#letGo(0)
+  }
+
+  #letGo(looks: number): void {
+    if (this.#over) return
     if (this.#init !== null && isArmed(this.#init, this.held.filtered)) {
       this.released = true
       this.#pipe(CHILD_FDS.hold).write(RELEASE)
-    } else if (looks < LOOKS_MAX) setImmediate(() => this.#stands(looks + 1))
+    } else if (looks < LOOKS_MAX) setImmediate(() => this.#letGo(looks + 1))
     else this.#giveUp('the init of the sandbox could not be seen to have tied its life to ours')
   }
 

@@ -79,14 +79,16 @@ export class NamespaceTree implements Tree {
   kill(leader: Leader): null {
     const init = this.#live()
     if (init !== null) this.host.signalled(init, 'SIGKILL')
-    else this.#group.kill(leader)
+    else if (this.#init === undefined || leader === 'running') this.#group.kill(leader)
+    else this.#gone = true
     return null
   }
 
+  /** Once an init was told, the namespace answers for everything below the launcher; before, its group does. */
   empty(leader: Leader): boolean {
     if (this.#gone) return true
     if (leader === 'running') return false
-    this.#gone = this.#live() === null && this.#group.empty(leader)
+    this.#gone = this.#init === undefined ? this.#group.empty(leader) : this.#live() === null
     return this.#gone
   }
 

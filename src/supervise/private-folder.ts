@@ -6,7 +6,7 @@ import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
-import { processState } from './processes.js'
+import { ownStartTime, processState } from './processes.js'
 
 const PREFIX = 'b10x-harness'
 const NAME = /^b10x-harness-(\d+)-(\d+)-/
@@ -71,9 +71,9 @@ function mayBeWritten(file: string, folder: string): Refusal {
   )
 }
 
-/** Pid and start time: the pid alone may be another process's by the time somebody looks. 0 where /proc does not tell. */
+/** Pid and start time: the pid alone may be another process's by the time somebody looks. */
 function ownName(): string {
-  return `${process.pid}-${processState(process.pid)?.startTime ?? '0'}`
+  return `${process.pid}-${ownStartTime()}`
 }
 
 /**

@@ -26,6 +26,14 @@ export function processState(pid: number): ProcessState | null {
   return { state, parent: Number(parent), group: Number(group), startTime }
 }
 
+let startTime: string | undefined
+
+/** Start time of this process, for names that outlive it; `0` where /proc does not tell. */
+export function ownStartTime(): string {
+  startTime ??= processState(process.pid)?.startTime ?? '0'
+  return startTime
+}
+
 export function isAlive({ state }: ProcessState): boolean {
   return state !== 'Z' && state !== 'X'
 }

@@ -60,7 +60,7 @@ export function cancelledBy({ reason }: AbortSignal): CancelledBy {
 export class Supervised {
   readonly pid: number
   readonly tree: Tree
-  /** Our ends of the child's `pipe` descriptors, by number. */
+  /** Our ends of the child's `pipe` descriptors, by number; those above 2 are the caller's to destroy. */
   readonly pipes: SpawnedChild['pipes']
   /** Settles once, never rejects. */
   readonly ended: Promise<Ended>
@@ -184,7 +184,7 @@ export class Supervised {
     if (!this.stdio.closed) await this.#lastOutput()
     const durationMs = this.supervision.clock.now() - this.#startedAt
     this.#timers.clear()
-    for (const pipe of this.pipes.values()) pipe.destroy()
+    for (const stream of [1, 2]) this.pipes.get(stream)?.destroy()
     const [stdout, stderr] = [this.stdio.captured(1), this.stdio.captured(2)]
     this.stdio.finish(this.#treeGone)
     this.#resolve({

@@ -1,5 +1,17 @@
 /** Real launches: every ending, what is put inside, and that nothing survives us. As the user the tests run as, and as root also as an ordinary one. */
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -186,6 +198,19 @@ t.test('stdin', { skip }, async t => {
   t.match(unread.ending, { kind: 'exited', status: 0 }, 'one that is not read is no error')
   const reopened = await outcomeOf(boundary, ['cat', '/dev/stdin'], { stdin: { bytes: Buffer.from('again') } })
   t.equal(text(reopened), 'again')
+  await boundary.close()
+})
+
+t.test('streams that are passed on', { skip }, async t => {
+  const { boundary } = await opened()
+  const path = join(workspaceFor(), 'both')
+  const fd = openSync(path, 'w')
+  const argv = ['sh', '-c', 'echo out; echo err >&2; ls /proc/self/fd | tr "\\n" " "; no-such-program']
+  const outcome = await outcomeOf(boundary, argv, { stdout: { fd }, stderr: { fd } })
+  closeSync(fd)
+  t.match(outcome.ending, { kind: 'exited', status: 127 })
+  t.equal(outcome.stdout.totalBytes + outcome.stderr.totalBytes, 0, 'nothing of them is kept')
+  t.match(readFileSync(path, 'utf8'), /^out\nerr\n0 1 2 3 .*not found\n$/s)
   await boundary.close()
 })
 
