@@ -10,7 +10,7 @@ import { errnoOf } from '../errors.js'
 import type { FifoPool } from './fifo-pool.js'
 import { judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
 import { ChildStdio, type StdioPlan } from './stdio.js'
-import { Supervised, type Supervision } from './supervised.js'
+import { type SpawnedChild, Supervised, type Supervision } from './supervised.js'
 
 /** One process to start. Nothing is inherited: environment, descriptors and working folder are all said. */
 export interface SpawnPlan extends StdioPlan {
@@ -56,13 +56,6 @@ export async function start(
     return child
   }
   return new Supervised(child, stdio, supervision)
-}
-
-export interface SpawnedChild {
-  readonly pid: number
-  /** Sockets of the slots that are `pipe`, by number. */
-  readonly pipes: ReadonlyMap<number, Socket>
-  onExit(then: (status: number | null, signal: NodeJS.Signals | null) => void): void
 }
 
 /** A word with a NUL would be cut short by the kernel, one that is too long fails as the whole list; so both are named here. */

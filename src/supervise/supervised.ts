@@ -1,12 +1,21 @@
 /** One running process under the lifecycle table: feeds it what happens, does what it says, and settles once. */
+
+import type { Socket } from 'node:net'
 import { DRAIN_MS, KILL_PROOF_MS } from '../bounds.js'
 import type { CancelledBy, Captured, Ending } from '../outcome.js'
 import type { Clock } from './deadline.js'
 import { Timers } from './deadline.js'
 import { type Action, type Happening, type State, step } from './lifecycle.js'
-import type { SpawnedChild } from './spawn.js'
 import type { ChildStdio } from './stdio.js'
 import type { Leader, Tree } from './tree.js'
+
+/** A process that has just been started in a session and group of its own. */
+export interface SpawnedChild {
+  readonly pid: number
+  /** Sockets of the slots that are `pipe`, by number. */
+  readonly pipes: ReadonlyMap<number, Socket>
+  onExit(then: (status: number | null, signal: NodeJS.Signals | null) => void): void
+}
 
 /** Why we asked a process to end. */
 export type StopCause = Extract<Ending, { kind: 'timed-out' | 'cancelled' | 'bound' }>
@@ -127,7 +136,10 @@ export class Supervised {
     this.#cause ??= { kind: 'by-itself' }
     this.#happen('leader-exited')
     if (this.#state === 'draining' && this.stdio.closed) this.#happen('output-closed')
-    else if (this.#state === 'stopping' || this.#state === 'killing') this.#look()
+    else if (this.#state === 'stopping' || this.#state === 'killing') {
+      this.#looks = 0
+      this.#look()
+    }
   }
 
   #written(total: number): void {

@@ -1,0 +1,50 @@
+/** The FIFOs of this process: one folder and one pool for all launches, made when the first stream is captured. */
+import { Refusal } from '../errors.js'
+import { isWithin } from '../paths/resolve.js'
+import { FIFO_MODE, FifoPool } from './fifo-pool.js'
+import { PrivateFolder } from './private-folder.js'
+import { findProgram } from './program.js'
+import { runToEnd } from './spawn.js'
+
+let shared: Promise<{ readonly folder: PrivateFolder; readonly pool: FifoPool }> | undefined
+
+/**
+ * The pool of this process, made at the first call. Throws `control-file-inside` where its folder would lie in one of
+ * `outside` (landed), and `file-unreadable` where no mkfifo(1) can be found.
+ */
+export async function sharedFifos(outside: readonly string[]): Promise<FifoPool> {
+  shared ??= makeShared(outside)
+  let made: Awaited<typeof shared>
+  try {
+    made = await shared
+  } catch (error) {
+    shared = undefined
+    throw error
+  }
+  const inside = outside.find(folder => isWithin(made.folder.path, folder))
+  if (inside === undefined) return made.pool
+  throw new Refusal(
+    'control-file-inside',
+    { folder: inside, file: made.folder.path, what: 'the private folder of the run' },
+    `our private folder ${made.folder.path} lies inside ${inside}: set TMPDIR to a folder outside of it`,
+  )
+}
+
+async function makeShared(outside: readonly string[]): Promise<{ folder: PrivateFolder; pool: FifoPool }> {
+  const mkfifo = findProgram('mkfifo', MKFIFO_FOLDERS)
+  if (typeof mkfifo !== 'string') {
+    throw new Refusal(
+      'file-unreadable',
+      { path: 'mkfifo' },
+      `${mkfifo.message}: install coreutils, which output is captured with`,
+    )
+  }
+  const folder = await PrivateFolder.make({ outside })
+  const pool = new FifoPool(folder, async paths => {
+    await runToEnd(mkfifo, ['-m', FIFO_MODE, ...paths])
+  })
+  return { folder, pool }
+}
+
+/** Never the caller's PATH: this program runs outside of any boundary. The last is NixOS's. */
+const MKFIFO_FOLDERS = ['/usr/bin', '/bin', '/run/current-system/sw/bin']
