@@ -133,6 +133,12 @@ export class LaunchGroup {
     for (const child of processIds().filter(other => processState(other)?.parent === pid)) await this.enter(child)
   }
 
+  /** Pids in the group now. */
+  members(): number[] {
+    const [folder] = this.folders.values()
+    return folder === undefined ? [] : members(folder)
+  }
+
   counts(): GroupCounts {
     let counts = NO_COUNTS
     for (const [controller, folder] of this.folders) counts = { ...counts, ...CONTROLLERS[controller].count(folder) }

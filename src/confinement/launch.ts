@@ -9,7 +9,7 @@ import { LaunchFolders } from '../paths/launch-folders.js'
 import { type Clock, graceMs as checkedGraceMs, limitMs, systemClock } from '../supervise/deadline.js'
 import { inheritableRefusal } from '../supervise/descriptors.js'
 import { guarded } from '../supervise/guardian.js'
-import { NamespaceTree } from '../supervise/namespace-kill.js'
+import { type NamespaceHost, NamespaceTree, namespaceHost } from '../supervise/namespace-kill.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
 import { type SpawnPlan, start } from '../supervise/spawn.js'
@@ -134,7 +134,7 @@ async function startIn(
     signal: options.signal,
     clock,
     tree: (pid: number) => {
-      tree = new NamespaceTree(pid)
+      tree = new NamespaceTree(pid, group === null ? namespaceHost : hostOf(group))
       return tree
     },
   }
@@ -148,6 +148,17 @@ async function startIn(
   options.kill?.addEventListener('abort', killNow)
   void supervised.ended.then(() => options.kill?.removeEventListener('abort', killNow))
   return { supervised, release, stderr }
+}
+
+/** A group lists its members in one read, where a namespace's are found by looking at every process there is. */
+function hostOf(group: LaunchGroup): NamespaceHost {
+  return {
+    ...namespaceHost,
+    members(init) {
+      const pids = group.members()
+      return pids.includes(init) ? pids.filter(pid => pid !== init) : namespaceHost.members(init)
+    },
+  }
 }
 
 /** What keeps bwrap itself from starting is the sandbox's failure, not the command's; arguments are the command's own. */
