@@ -33,7 +33,9 @@ const MANAGERS = {
 const found = async program => (await which(program, { nothrow: true })) !== null
 
 if (process.platform === 'darwin') {
-  process.stdout.write('macOS: the seatbelt boundary is not built yet; the reading tools and the tests that need no boundary work\n')
+  process.stdout.write(
+    'macOS: the seatbelt boundary is not built yet; the reading tools and the tests that need no boundary work\n',
+  )
   process.exit(0)
 }
 const missing = []
@@ -44,7 +46,9 @@ if (missing.length > 0) {
   let manager
   for (const name of Object.keys(MANAGERS)) if (manager === undefined && (await found(name))) manager = name
   if (manager === undefined) {
-    process.stdout.write(`no known package manager here: install ${missing.map(({ fallback }) => fallback).join(', ')} yourself\n`)
+    process.stdout.write(
+      `no known package manager here: install ${missing.map(({ fallback }) => fallback).join(', ')} yourself\n`,
+    )
     process.exit(1)
   }
   const packages = [...new Set(missing.map(entry => entry.package[manager] ?? entry.fallback))]
@@ -53,7 +57,8 @@ if (missing.length > 0) {
     process.stdout.write(`to install: ${command.join(' ')}\nor: npm run setup -- --yes\n`)
     process.exit(1)
   }
-  if (manager === 'apt-get') await execa(command.includes('sudo') ? 'sudo' : 'env', ['apt-get', 'update', '-qq'], { stdio: 'inherit' })
+  if (manager === 'apt-get')
+    await execa(command.includes('sudo') ? 'sudo' : 'env', ['apt-get', 'update', '-qq'], { stdio: 'inherit' })
   const installed = await execa(command[0], command.slice(1), { stdio: 'inherit', reject: false })
   if (installed.exitCode !== 0) process.exit(1)
 }

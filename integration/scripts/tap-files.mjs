@@ -48,16 +48,22 @@ function follow(parser, path, result) {
     const skipped = assertion.skip !== false && assertion.skip !== undefined
     if (isTest && skipped) {
       result.skipped++
-      result.skips.push(`${result.file} > ${assertion.name}: ${assertion.skip === true ? 'no reason given' : assertion.skip}`)
+      result.skips.push(
+        `${result.file} > ${assertion.name}: ${assertion.skip === true ? 'no reason given' : assertion.skip}`,
+      )
     } else if (isTest && assertion.ok) result.passed++
     else if (isTest) result.failed++
-    if (!assertion.ok && !skipped && !assertion.todo) result.failures.push(describe([...path, assertion.name], assertion.diag ?? {}))
+    if (!assertion.ok && !skipped && !assertion.todo)
+      result.failures.push(describe([...path, assertion.name], assertion.diag ?? {}))
   })
 }
 
 function describe(path, { diff, found, wanted, stack }) {
-  const facts = diff ?? (found === undefined && wanted === undefined ? '' : `found ${show(found)}, wanted ${show(wanted)}`)
-  return [path.join(' > '), String(facts ?? '').slice(0, 3_000), stack ? `at ${stack.split('\n')[0]}` : ''].filter(Boolean).join('\n  ')
+  const facts =
+    diff ?? (found === undefined && wanted === undefined ? '' : `found ${show(found)}, wanted ${show(wanted)}`)
+  return [path.join(' > '), String(facts ?? '').slice(0, 3_000), stack ? `at ${stack.split('\n')[0]}` : '']
+    .filter(Boolean)
+    .join('\n  ')
 }
 
 function show(value) {

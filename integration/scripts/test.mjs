@@ -46,7 +46,9 @@ await runFiles(files, {
     counts.failed += failed
     counts.skipped += skipped
     skips.push(...result.skips)
-    process.stdout.write(`${failed > 0 ? 'FAIL' : 'ok  '} ${file}: ${passed} passed${failed > 0 ? `, ${failed} failed` : ''}\n`)
+    process.stdout.write(
+      `${failed > 0 ? 'FAIL' : 'ok  '} ${file}: ${passed} passed${failed > 0 ? `, ${failed} failed` : ''}\n`,
+    )
     for (const failure of failures) process.stdout.write(`FAIL ${failure}\n`)
   },
 })

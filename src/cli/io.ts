@@ -1,5 +1,5 @@
 /** What a command sees of the outside: two sinks, the environment, and the request to stop. */
-import { isatty } from 'node:tty'
+import { fstatSync } from 'node:fs'
 import type { CancelledBy } from '../outcome.js'
 import { openSink, type Sink } from './output.js'
 
@@ -44,8 +44,8 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     env: process.env,
     cwd: process.cwd(),
     installation,
-    stderrIsTerminal: isatty(2),
-    stdinIsTerminal: isatty(0),
+    stderrIsTerminal: isTerminal(2),
+    stdinIsTerminal: isTerminal(0),
     stop: stop.signal,
     stoppedBy: () => signal,
     handleSignals: () =>
@@ -53,6 +53,15 @@ export function openIo({ installation }: { readonly installation: string }): Io 
         signal ??= name
         cancel('signal')
       }),
+  }
+}
+
+/** isatty(3). `node:tty` is loaded only for a character device: a pipe or file is none, and most runs have those. */
+function isTerminal(fd: number): boolean {
+  try {
+    return fstatSync(fd).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(fd)
+  } catch {
+    return false
   }
 }
 

@@ -6,7 +6,6 @@
  * new one is (H18), and another name of the same inode (a hard link from outside) keeps its bytes (D11). Extended
  * attributes and ACLs are not carried over: Node cannot read them.
  */
-import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   type BigIntStats,
@@ -25,6 +24,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
+import { randomHex } from '../random.js'
 import {
   type GuardedFolder,
   type GuardedPlace,
@@ -179,7 +179,7 @@ interface Replacement {
 
 function putInPlace(replacement: Replacement): Refusal | null {
   const { folder, name, path, old, bytes } = replacement
-  const temporary = `.harness-${randomBytes(8).toString('hex')}.tmp`
+  const temporary = `.harness-${randomHex(8)}.tmp`
   const fd = openSync(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | folder.noFollow, old === null ? 0o666 : 0o600)
   try {
     fill(fd, bytes)

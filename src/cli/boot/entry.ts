@@ -4,7 +4,7 @@
  *
  * Everything that runs later is in that bundle; this file stays small because it is parsed on every start.
  */
-import { loadMain } from './load.js'
+import { loadBundle } from './load.js'
 
 declare const HARNESS_VERSION: string
 declare const HARNESS_PROGRAM: string
@@ -13,5 +13,6 @@ const [, , first, ...rest] = process.argv
 if (rest.length === 0 && (first === '--version' || first === '-V')) {
   process.stdout.write(`${HARNESS_PROGRAM} ${HARNESS_VERSION}\n`)
 } else {
-  loadMain(HARNESS_PROGRAM)
+  // `exec` stands in front of other people's commands: its bundle leaves the model side out.
+  loadBundle(first === 'exec' ? 'exec' : 'main', HARNESS_PROGRAM)
 }

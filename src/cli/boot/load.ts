@@ -1,5 +1,5 @@
 /**
- * Runs `main.cjs` with V8's code cache: compiling a megabyte of JavaScript costs more than everything else a short
+ * Runs a bundle with V8's code cache: compiling a megabyte of JavaScript costs more than everything else a short
  * command does (decisions 14).
  *
  * A cache is code. It is used only from a folder that is ours alone (0700, owned by our uid, no link), and is keyed by
@@ -9,7 +9,8 @@
 import { constants } from 'node:fs'
 
 declare const HARNESS_VERSION: string
-declare const HARNESS_BUNDLE_DIGEST: string
+/** Bundle → the first digits of its SHA-256. */
+declare const HARNESS_BUNDLES: Readonly<Record<'main' | 'exec', string>>
 declare const __dirname: string
 declare const require: NodeJS.Require
 
@@ -17,15 +18,18 @@ type Fs = typeof import('node:fs')
 type Path = typeof import('node:path')
 type Vm = typeof import('node:vm')
 
+export type Bundle = keyof typeof HARNESS_BUNDLES
+
 /** Starts the bundle's `start(program)`. */
-export function loadMain(program: string): void {
+export function loadBundle(bundle: Bundle, program: string): void {
   const fs: Fs = require('node:fs')
   const path: Path = require('node:path')
   const vm: Vm = require('node:vm')
-  const filename = path.join(__dirname, 'main.cjs')
-  const source = fs.readFileSync(filename, 'utf8')
+  const filename = path.join(__dirname, `${bundle}.cjs`)
+  // The build sees to it that a bundle is ASCII: reading it as such keeps it one byte a character.
+  const source = fs.readFileSync(filename, 'latin1')
   const folder = cacheFolder(path)
-  const file = folder === null ? null : path.join(folder, cacheName(fs.statSync(filename)))
+  const file = folder === null ? null : path.join(folder, cacheName(bundle, fs.statSync(filename)))
   const cachedData = file === null ? undefined : readTrusted(fs, folder, file)
   const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename,
@@ -36,7 +40,7 @@ export function loadMain(program: string): void {
   const stale = cachedData === undefined || script.cachedDataRejected === true
   // Saved at the end of the first run, when the functions that a run needs have been compiled.
   const saveCache = (): void => {
-    if (stale && folder !== null && file !== null) save(fs, folder, file, script.createCachedData())
+    if (stale && folder !== null && file !== null) save(fs, { folder, file, bundle }, script.createCachedData())
   }
   module.exports.start?.(program, saveCache, __dirname)
 }
@@ -48,9 +52,9 @@ function cacheFolder(path: Path): string | null {
   return home !== undefined && path.isAbsolute(home) ? path.join(home, '.cache', 'b10x-harness') : null
 }
 
-function cacheName(bundle: { size: number; mtimeMs: number }): string {
-  const stat = `${bundle.size.toString(36)}-${Math.trunc(bundle.mtimeMs).toString(36)}`
-  return `${HARNESS_VERSION}-${process.versions.v8}-${HARNESS_BUNDLE_DIGEST}-${stat}.v8`
+function cacheName(bundle: Bundle, { size, mtimeMs }: { size: number; mtimeMs: number }): string {
+  const stat = `${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`
+  return `${bundle}-${HARNESS_VERSION}-${process.versions.v8}-${HARNESS_BUNDLES[bundle]}-${stat}.v8`
 }
 
 function isOurs(fs: Fs, folder: string): boolean {
@@ -75,12 +79,19 @@ function readTrusted(fs: Fs, folder: string | null, file: string): Buffer | unde
   }
 }
 
-/** Old caches of this folder go first: only one bundle is in use, and nothing else removes them. */
-function save(fs: Fs, folder: string, file: string, data: Buffer): void {
+interface Place {
+  readonly folder: string
+  readonly file: string
+  readonly bundle: Bundle
+}
+
+/** Older caches of the same bundle go first: nothing else removes them. */
+function save(fs: Fs, { folder, file, bundle }: Place, data: Buffer): void {
   try {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (!isOurs(fs, folder)) return
-    for (const name of fs.readdirSync(folder)) if (name.endsWith('.v8')) fs.rmSync(`${folder}/${name}`)
+    for (const name of fs.readdirSync(folder))
+      if (name.startsWith(`${bundle}-`) && name.endsWith('.v8')) fs.rmSync(`${folder}/${name}`)
     const temporary = `${file}.${process.pid}`
     fs.writeFileSync(temporary, data, { mode: 0o600, flag: 'wx' })
     fs.renameSync(temporary, file)

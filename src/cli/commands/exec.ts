@@ -2,11 +2,12 @@
  * `harness exec`: one command inside the boundary. Its stdio is passed through and its exit status mirrored, so it can
  * stand in front of any command; 124 to 127 are ours (decisions 4).
  */
-import { randomBytes } from 'node:crypto'
+
 import { openBoundary } from '../../confinement/boundary.js'
 import { readHostFacts } from '../../confinement/host-facts.js'
 import { Refusal, type RefusalCode, unreachable } from '../../errors.js'
 import { type Ending, type NotStartedCode, outcomeRecord } from '../../outcome.js'
+import { randomHex } from '../../random.js'
 import { closeInherited } from '../../supervise/descriptors.js'
 import { confineChoice, policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
@@ -33,7 +34,7 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     confine: confineChoice('exec', given),
     request,
     facts,
-    runId: randomBytes(8).toString('hex'),
+    runId: randomHex(8),
     onEvent: () => {},
     // Under native and auto the launch is the probe: a boundary that does not hold fails it before the command runs.
     probe: 'launch',

@@ -1,11 +1,12 @@
 /** `harness run`: one task, driven to an answer. Exit status 0 answered, 2 stopped for a named reason, 1 could not run. */
-import { randomBytes } from 'node:crypto'
+
 import { Refusal } from '../../errors.js'
 import { type ApprovalMode, type Approver, makeApprover } from '../../loop/approval.js'
 import { buildContext, type StandingContext } from '../../loop/context.js'
 import { runLoop } from '../../loop/engine.js'
 import type { LoopEnd } from '../../loop/run-state.js'
 import type { AppliedConfinement } from '../../outcome.js'
+import { randomHex } from '../../random.js'
 import { systemClock } from '../../supervise/deadline.js'
 import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
@@ -29,7 +30,7 @@ export async function run({ given, words }: Invocation, io: Io): Promise<number>
   const files = operatorFiles(given, io.cwd)
   const approver = approverOf(given, io)
   io.handleSignals()
-  const runId = randomBytes(8).toString('hex')
+  const runId = randomHex(8)
   const view = renderer({
     json: given.has('--json'),
     quiet: given.has('--quiet'),

@@ -1,5 +1,5 @@
 /** `harness tools`: what a run with these options would publish, as one pretty JSON object (contract §2.2). */
-import { randomBytes } from 'node:crypto'
+import { randomHex } from '../../random.js'
 import { catalogue } from '../../tools/catalogue.js'
 import { catalogueAnswer } from '../../tools/verbs.js'
 import type { Io } from '../io.js'
@@ -7,7 +7,7 @@ import { openSurroundings } from '../surroundings.js'
 import type { Invocation } from './invocation.js'
 
 export async function tools({ given }: Invocation, io: Io): Promise<number> {
-  const runId = randomBytes(8).toString('hex')
+  const runId = randomHex(8)
   const surroundings = await openSurroundings({ command: 'tools', given, io, runId, emit: () => {} })
   try {
     const { tools: port, reach, effects, programs } = surroundings
