@@ -1,0 +1,144 @@
+/** What people and machines see of a run's events, and that every byte of it is written. */
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openSink } from '../../src/cli/output.js'
+import { renderer, wantsColor } from '../../src/cli/render.js'
+import { escapeLines, oneLine } from '../../src/cli/terminal-text.js'
+import type { HarnessEvent, StartedEvent } from '../../src/events.js'
+
+const started: StartedEvent = {
+  kind: 'started',
+  run_id: '0123456789abcdef',
+  model: 'm',
+  published_tools: ['file_read'],
+  withheld: [{ tool: 'run', reason: 'no boundary' }],
+  skills: [],
+  agents: [],
+  memories: [],
+  profiles: [],
+  context: [],
+  toolchains: [],
+  mcp: [],
+  credential_source: 'none',
+  confinement: { boundary: 'none', applied: [], gaps: [], limits: [] },
+  path_scrubbed: [],
+}
+
+function shown(events: readonly HarnessEvent[], options: { json?: boolean; quiet?: boolean; color?: boolean } = {}) {
+  let stdout = ''
+  let stderr = ''
+  const view = renderer({
+    json: options.json ?? false,
+    quiet: options.quiet ?? false,
+    color: options.color ?? false,
+    stdout: text => {
+      stdout += text
+    },
+    stderr: text => {
+      stderr += text
+    },
+  })
+  for (const event of events) view.emit(event)
+  view.end()
+  return { stdout, stderr }
+}
+
+const CONVERSATION: readonly HarnessEvent[] = [
+  started,
+  { kind: 'turn-started', turn: 1 },
+  { kind: 'text-delta', text: 'I look' },
+  { kind: 'tool-requested', call_id: 'c1', name: 'file_read', arguments: { path: 'a' } },
+  { kind: 'tool-completed', call_id: 'c1', failed: true },
+  { kind: 'turn-started', turn: 2 },
+  { kind: 'text-delta', text: 'Done.' },
+  { kind: 'warning', code: 'unpublished-tool', message: 'no such tool' },
+  { kind: 'finished', stop: { kind: 'completed' }, turns: 2 },
+]
+
+t.test('answer text on stdout, progress on stderr', async t => {
+  const { stdout, stderr } = shown(CONVERSATION)
+  t.equal(stdout, 'I look\nDone.\n')
+  t.match(stderr, /run 0123456789abcdef: m, 1 tools, boundary none/)
+  t.match(stderr, /note: run withheld: no boundary/)
+  t.match(stderr, / {2}file_read \{"path":"a"\}\n {2}failed\n/)
+})
+
+t.test('quiet keeps warnings and withheld tools', async t => {
+  t.equal(
+    shown(CONVERSATION, { quiet: true }).stderr,
+    'note: run withheld: no boundary\nwarning [unpublished-tool] no such tool\n',
+  )
+})
+
+t.test('JSON: one line an event on stdout, nothing on stderr', async t => {
+  const { stdout, stderr } = shown(CONVERSATION, { json: true })
+  t.strictSame(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+    CONVERSATION,
+  )
+  t.equal(stderr, '')
+})
+
+t.test('named stops, failures and refusals are said even under quiet', async t => {
+  const cases: readonly [HarnessEvent, RegExp][] = [
+    [{ kind: 'finished', stop: { kind: 'max-turns', limit: 3 }, turns: 3 }, /stopped: max-turns, limit 3/],
+    [{ kind: 'failed', code: 'transport', reason: 'gone', turns: 1 }, /failed \[transport\] gone/],
+    [{ kind: 'refused', code: 'budget-refused', reason: 'no' }, /refused \[budget-refused\] no/],
+  ]
+  for (const [event, says] of cases) t.match(shown([event], { quiet: true }).stderr, says)
+})
+
+t.test('nothing from outside reaches the terminal as a control', async t => {
+  const evil = '\u001b[2J\u0007\u009b31m\u202egnp.exe\u0000\r'
+  const events: readonly HarnessEvent[] = [
+    { kind: 'tool-requested', call_id: 'c', name: 'file_read', arguments: { path: evil } },
+    { kind: 'warning', code: 'unpublished-tool', message: evil },
+    { kind: 'failed', code: 'refused', reason: evil, turns: 1 },
+    { kind: 'refused', code: 'x', reason: evil },
+    { kind: 'confinement-hint', call_id: 'c', rule: 'write', text: evil },
+  ]
+  for (const event of events)
+    t.notMatch(shown([event]).stderr, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/, event.kind)
+  t.equal(escapeLines('a\nb\u001b'), 'a\nb\\x1b')
+  t.match(oneLine('a  \n b'.repeat(200), 20), /^a ba b.{1,20}… \(\d+ characters\)$/)
+})
+
+t.test('colour only on a terminal that wants it', async t => {
+  t.equal(wantsColor({}, true), true)
+  t.equal(wantsColor({}, false), false)
+  t.equal(wantsColor({ NO_COLOR: '1' }, true), false)
+  t.equal(wantsColor({ NO_COLOR: '' }, true), true)
+  t.equal(wantsColor({ TERM: 'dumb' }, true), false)
+  t.match(shown(CONVERSATION, { color: true }).stderr, /\u001b\[2m/)
+  t.notMatch(shown(CONVERSATION).stderr, /\u001b/)
+})
+
+t.test('a sink writes in order and says when all is written', async t => {
+  const file = join(t.testdir(), 'out')
+  const fd = openSync(file, 'w')
+  const sink = openSink({ fd })
+  const parts = Array.from({ length: 500 }, (_, n) => `${n}:${'é'.repeat(n)}\n`)
+  for (const part of parts) sink.write(part)
+  await sink.flush()
+  closeSync(fd)
+  t.equal(readFileSync(file, 'utf8'), parts.join(''))
+  await sink.flush()
+})
+
+t.test('a sink whose descriptor is gone closes once and stays quiet', async t => {
+  const fd = openSync(join(t.testdir(), 'out'), 'w')
+  closeSync(fd)
+  t.throws(() => writeSync(fd, 'x'))
+  let closed = 0
+  const sink = openSink({ fd, onClosed: () => closed++ })
+  sink.write('one')
+  sink.write('two')
+  await sink.flush()
+  sink.write('three')
+  await sink.flush()
+  t.strictSame([closed, sink.closed], [1, true])
+})
