@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import type { AppliedLimit } from '../outcome.js'
 import { ownStartTime, processIds, processState, signalled } from '../supervise/processes.js'
@@ -89,17 +89,37 @@ const REMOVE_PAUSE_MS = 5
 
 const NAME = /^harness-(\d+)-(\d+)-/
 
+type Folders = ReadonlyMap<ControllerName, string>
+type Limits = readonly AppliedLimit[]
+
+/**
+ * How a launch comes into its group. `inherited`: our thread goes in, starts it and comes out again; version 1 moves a
+ * thread that moves itself at once. `attached`: the process is moved, for which the kernel stops all forks and exits of the
+ * machine for a moment (10 to 30 ms where that is rare); version 2 has no other way that Node can go.
+ */
+type Entry = 'inherited' | 'attached'
+
+/** Processes in the group that are not the command's: the launcher and its init, or the init alone. */
+const OWN_PROCESSES: Readonly<Record<Entry, number>> = { inherited: 2, attached: 1 }
+
 export class LaunchGroup {
-  private constructor(private readonly folders: ReadonlyMap<ControllerName, string>) {}
+  private constructor(
+    private readonly folders: Folders,
+    private readonly limits: Limits,
+    private readonly entry: Entry,
+  ) {}
 
   /**
-   * Makes the groups a plan names and writes its limits; null where it names none. Throws the system's error, with
-   * nothing left behind: a limit that the plan says is applied must be.
+   * Makes the groups a plan names; null where it names none. Throws the system's error, with nothing left behind: a limit
+   * that the plan says is applied must be.
    */
   static make({ cgroup, limits }: Pick<LaunchPlan, 'cgroup' | 'limits'>, launchId: string): LaunchGroup | null {
     const parents = parentsOf(cgroup)
     if (parents.length === 0) return null
     for (const [, parent] of parents) removeStaleOnce(parent)
+    const entry = parents.every(([controller, parent]) => controller !== 'v2' && isHome(parent))
+      ? 'inherited'
+      : 'attached'
     const name = `harness-${process.pid}-${ownStartTime()}-${launchId}`
     const folders = new Map<ControllerName, string>()
     try {
@@ -107,20 +127,38 @@ export class LaunchGroup {
         const folder = join(parent, name)
         mkdirSync(folder)
         folders.set(controller, folder)
-        writeLimits(controller, folder, limits)
       }
+      if (entry === 'attached') writeLimits(folders, limits, entry)
     } catch (error) {
       for (const folder of folders.values()) removeNow(folder)
       throw error
     }
-    return new LaunchGroup(folders)
+    return new LaunchGroup(folders, limits, entry)
   }
 
   /**
-   * Puts a process in; what it starts from then on is in it too. Rejects where that cannot be done. Off the event loop,
-   * because the kernel waits for all of its processors before it moves a process.
+   * Runs `spawn`, which must not wait, so that what it starts is in the group where that can be inherited. The limits are
+   * written after we are out again, because they are not for us; what was started is held meanwhile. Throws where we cannot
+   * go in, come out, or write them.
+   */
+  started<Child>(spawn: () => Child): Child {
+    if (this.entry === 'attached') return spawn()
+    const folders = [...this.folders.values()]
+    try {
+      for (const folder of folders) moveOurThread(folder)
+      return spawn()
+    } finally {
+      for (const folder of folders) moveOurThread(dirname(folder))
+      writeLimits(this.folders, this.limits, this.entry)
+    }
+  }
+
+  /**
+   * Puts a process in that was not started in it; what it starts from then on is in it too. Rejects where that cannot be
+   * done. Off the event loop, because it can take long.
    */
   async enter(pid: number): Promise<void> {
+    if (this.entry === 'inherited') return
     await Promise.all([...this.folders.values()].map(folder => writeFile(join(folder, 'cgroup.procs'), String(pid))))
   }
 
@@ -129,7 +167,7 @@ export class LaunchGroup {
    * members; only else the child is looked for.
    */
   async enterChildren(pid: number): Promise<void> {
-    if ([...this.folders.values()].every(folder => members(folder).length > 1)) return
+    if (this.entry === 'inherited' || [...this.folders.values()].every(folder => members(folder).length > 1)) return
     for (const child of processIds().filter(other => processState(other)?.parent === pid)) await this.enter(child)
   }
 
@@ -163,12 +201,32 @@ function parentsOf({ v2, v1 = {} }: LaunchPlan['cgroup']): [ControllerName, stri
   })
 }
 
-function writeLimits(controller: ControllerName, folder: string, limits: readonly AppliedLimit[]): void {
+/** `0` is whoever writes it (kernel: admin-guide/cgroup-v1/cgroups, "tasks"). */
+function moveOurThread(folder: string): void {
+  writeFileSync(join(folder, 'tasks'), '0')
+}
+
+const homes = new Map<string, boolean>()
+
+/** Whether `parent` is the group we are in, so that coming out of a group below it brings us back. Asked again once we were moved. */
+function isHome(parent: string): boolean {
+  const key = `${parent}\n${read('/proc/self', 'cgroup') ?? ''}`
+  const known = homes.get(key)
+  if (known !== undefined) return known
+  const home = members(parent).includes(process.pid)
+  homes.set(key, home)
+  return home
+}
+
+function writeLimits(folders: Folders, limits: Limits, entry: Entry): void {
   for (const { name, value, mechanism } of limits) {
     if (!mechanism.startsWith('cgroup') || (name !== 'memory' && name !== 'pids')) continue
-    for (const { file, optional: mayMiss } of CONTROLLERS[controller].limits[name] ?? []) {
-      if (mayMiss && read(folder, file) === null) continue
-      writeFileSync(join(folder, file), String(value))
+    const written = name === 'pids' ? value + OWN_PROCESSES[entry] : value
+    for (const [controller, folder] of folders) {
+      for (const { file, optional: mayMiss } of CONTROLLERS[controller].limits[name] ?? []) {
+        if (mayMiss && read(folder, file) === null) continue
+        writeFileSync(join(folder, file), String(written))
+      }
     }
   }
 }

@@ -134,12 +134,16 @@ async function startIn(
     signal: options.signal,
     clock,
     tree: (pid: number) => {
-      tree = new NamespaceTree(pid, group === null ? namespaceHost : hostOf(group))
+      tree = new NamespaceTree(pid, group === null ? namespaceHost : hostOf(group, pid))
       return tree
     },
   }
   const outside = [plan.policy.workspace, ...plan.policy.writes].map(rule => rule.path)
-  const supervised = await start(spawnPlan(plan, options), supervision, () => sharedFifos(outside))
+  const supervised = await start(
+    { ...spawnPlan(plan, options), ...(group === null ? {} : { around: spawn => group.started(spawn) }) },
+    supervision,
+    () => sharedFifos(outside),
+  )
   if ('kind' in supervised) return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
   if (tree === undefined) throw new Error('a supervised process without a tree')
   const release = new Release({ supervised, tree, group, filtered: plan.seccomp.length > 0 })
@@ -151,12 +155,12 @@ async function startIn(
 }
 
 /** A group lists its members in one read, where a namespace's are found by looking at every process there is. */
-function hostOf(group: LaunchGroup): NamespaceHost {
+function hostOf(group: LaunchGroup, launcher: number): NamespaceHost {
   return {
     ...namespaceHost,
     members(init) {
       const pids = group.members()
-      return pids.includes(init) ? pids.filter(pid => pid !== init) : namespaceHost.members(init)
+      return pids.includes(init) ? pids.filter(pid => pid !== init && pid !== launcher) : namespaceHost.members(init)
     },
   }
 }

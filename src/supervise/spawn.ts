@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { ARGUMENT_BYTES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import type { FifoPool } from './fifo-pool.js'
+import { signalled } from './processes.js'
 import { judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
 import { ChildStdio, type StdioPlan } from './stdio.js'
 import { type SpawnedChild, Supervised, type Supervision } from './supervised.js'
@@ -28,6 +29,8 @@ export interface SpawnPlan extends StdioPlan {
   readonly identity: { readonly uid: number; readonly gid: number } | null
   /** `judged`: the caller has looked at the file and its format, so it is not opened again. */
   readonly format: 'check' | 'judged'
+  /** Calls what it is given, which starts the process, at once. Where it throws, the process is ended and the start has failed. Absent: nothing is done around it. */
+  readonly around?: (spawn: () => void) => void
 }
 
 /**
@@ -88,21 +91,38 @@ function judgeWord(word: string, name: () => string): NotStarted | null {
 
 /** Node reports some failures by throwing and others by an event; both come back as a value here. */
 async function spawnChild(plan: SpawnPlan, stdio: ChildStdio): Promise<SpawnedChild | NotStarted> {
-  let child: ChildProcess
-  try {
-    child = spawn(plan.file, [...plan.args], {
-      argv0: plan.argv0 ?? plan.file,
-      env: { ...plan.env },
-      cwd: plan.cwd,
-      stdio: stdio.slots,
-      detached: true,
-      ...plan.identity,
-    })
-  } catch (error) {
-    return explain(plan, error)
+  const attempt: { child?: ChildProcess; error?: unknown } = {}
+  const now = () => {
+    try {
+      attempt.child = spawnNow(plan, stdio)
+    } catch (error) {
+      attempt.error = error
+    }
   }
+  try {
+    if (plan.around === undefined) now()
+    else plan.around(now)
+  } catch (error) {
+    discard(attempt.child)
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    return notStarted('spawn-failed', `${plan.file} could not be put under its limits: ${String(error)}`, { errno })
+  }
+  const { child } = attempt
+  if (child === undefined) return explain(plan, attempt.error)
   if (child.pid === undefined) return explain(plan, await new Promise(resolve => child.once('error', resolve)))
   return spawned(child, child.pid)
+}
+
+function spawnNow({ file, args, argv0 = file, env, cwd, identity }: SpawnPlan, { slots }: ChildStdio): ChildProcess {
+  return spawn(file, [...args], { argv0, env: { ...env }, cwd, stdio: slots, detached: true, ...identity })
+}
+
+/** Ends a process that nobody will supervise; what waits for a word from us reads end-of-file. */
+function discard(child: ChildProcess | undefined): void {
+  if (child?.pid === undefined) return
+  signalled(-child.pid, 'SIGKILL')
+  for (const stream of child.stdio) stream?.destroy()
 }
 
 function spawned(child: ChildProcess, pid: number): SpawnedChild {

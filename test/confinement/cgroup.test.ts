@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { LaunchGroup, removeStale } from '../../src/confinement/cgroup.js'
 import type { AppliedLimit } from '../../src/outcome.js'
-import { processState } from '../../src/supervise/processes.js'
+import { processIds, processState } from '../../src/supervise/processes.js'
 import { eventually } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
@@ -25,16 +25,46 @@ t.test('version 1 for real', { skip: needs('linux', 'cgroup-v1-pids') }, async t
   if (group === null) throw new Error('no group')
   const own = processState(process.pid)?.startTime ?? '0'
   const folder = join(parent, `harness-${process.pid}-${own}-test-${process.pid}`)
-  t.equal(readFileSync(join(folder, 'pids.max'), 'utf8'), '40\n')
-  const child = spawn('/bin/sleep', ['300'], { stdio: 'ignore' })
+  const before = readFileSync('/proc/self/cgroup', 'utf8')
+  const child = group.started(() => spawn('/bin/sleep', ['300'], { stdio: 'ignore' }))
   await group.enter(child.pid ?? 0)
   t.match(readFileSync(`/proc/${child.pid}/cgroup`, 'utf8'), `test-${process.pid}`)
+  t.equal(readFileSync('/proc/self/cgroup', 'utf8'), before, 'we are where we were')
+  t.same(group.members(), [child.pid])
+  t.equal(readFileSync(join(folder, 'pids.max'), 'utf8'), '42\n', 'two processes are not the command')
+  t.throws(
+    () =>
+      group.started(() => {
+        throw new Error('no start')
+      }),
+    { message: 'no start' },
+  )
+  t.equal(readFileSync('/proc/self/cgroup', 'utf8'), before, 'also where the start failed')
   t.equal(group.counts().forksRefused, 0)
   const removed = group.remove()
   child.kill('SIGKILL')
   t.equal(await removed, true, 'waits for the last member')
   t.notOk(existsSync(folder))
-  await t.rejects(group.enter(process.pid), 'a group that is gone takes nobody')
+  t.throws(() => group.started(() => t.fail('started')), 'a group that is gone takes nobody')
+  t.equal(readFileSync('/proc/self/cgroup', 'utf8'), before)
+})
+
+t.test('where we are not at home, a process is moved', { skip: needs('linux', 'cgroup-v1-pids') }, async t => {
+  const parent = `/sys/fs/cgroup/pids/away-${process.pid}`
+  mkdirSync(parent)
+  const group = LaunchGroup.make({ cgroup: { v1: { pids: parent } }, limits: LIMITS }, 'away')
+  if (group === null) throw new Error('no group')
+  const outer = group.started(() => spawn('/bin/sh', ['-c', 'sleep 300 & wait'], { stdio: 'ignore' }))
+  const pid = outer.pid ?? 0
+  t.ok(await eventually(() => processIds().some(other => processState(other)?.parent === pid), 5_000))
+  t.same(group.members(), [])
+  await group.enter(pid)
+  t.same(group.members(), [pid], 'what it started before is not')
+  await group.enterChildren(pid)
+  t.equal(group.members().length, 2)
+  for (const member of group.members()) process.kill(member, 'SIGKILL')
+  t.equal(await group.remove(), true)
+  rmdirSync(parent)
 })
 
 t.test('groups of dead owners', { skip: needs('linux', 'cgroup-v1-pids') }, async t => {
@@ -96,7 +126,7 @@ t.test('what the kernel counted, by version', async t => {
         writeFileSync(join(parent, controller, name, file), text)
     t.same(group?.counts(), { ...expected, cpuMs }, Object.keys(cgroup).join())
   }
-  t.equal(readFileSync(join(parent, 'v2', name, 'pids.max'), 'utf8'), '40')
+  t.equal(readFileSync(join(parent, 'v2', name, 'pids.max'), 'utf8'), '41')
   t.equal(readFileSync(join(parent, 'v2', name, 'memory.max'), 'utf8'), '104857600')
   t.equal(readFileSync(join(parent, 'memory', name, 'memory.limit_in_bytes'), 'utf8'), '104857600')
   t.notOk(
