@@ -46,8 +46,8 @@ export interface RunRequest {
   readonly wallMs?: number
   /** TERM to KILL; absent: 2 s. */
   readonly graceMs?: number
-  /** Aborted with a `CancelledBy` as reason. */
-  readonly signal: AbortSignal
+  /** Aborted with a `CancelledBy` as reason. Absent: only `close()` cancels. */
+  readonly signal?: AbortSignal
   /** Aborted: what is left of the grace is skipped. */
   readonly kill?: AbortSignal
 }
@@ -119,10 +119,7 @@ export class Boundary {
   async probe(): Promise<Refusal | null> {
     const { facts } = this.#standing.options
     if (proved(facts, this.#candidates) !== null) return null
-    const signal = new AbortController().signal
-    const outcome = await this.#launch({ argv: PROBE_ARGV, purpose: 'probe', signal }, name =>
-      probePlan(this.#standing, name),
-    )
+    const outcome = await this.#launch({ argv: PROBE_ARGV, purpose: 'probe' }, name => probePlan(this.#standing, name))
     if (outcome instanceof Refusal) return outcome
     if (outcome.ending.kind === 'exited' && outcome.ending.status === 0) return null
     return unavailable(this.#confinement.boundary, `a launch of "true" ended as ${JSON.stringify(outcome.ending)}`)
@@ -212,7 +209,7 @@ export class Boundary {
       stdin: request.stdin ?? null,
       stdout: request.stdout ?? 'capture',
       stderr: request.stderr ?? 'capture',
-      signal: AbortSignal.any([request.signal, this.#closing.signal]),
+      signal: AbortSignal.any([...(request.signal === undefined ? [] : [request.signal]), this.#closing.signal]),
       ...(request.kill === undefined ? {} : { kill: request.kill }),
       wallMs: Math.min(request.wallMs ?? policy.limits.wall, policy.limits.wall),
       graceMs: request.graceMs ?? GRACE_MS_DEFAULT,

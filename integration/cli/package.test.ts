@@ -1,0 +1,95 @@
+/**
+ * The package as people get it: packed, unpacked in an empty folder, its programs started and its library imported and
+ * type-checked. Dependencies are linked from this checkout, so that the test needs no registry.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { execa } from 'execa'
+import t from 'tap'
+import { needs } from '../../test/support/needs.js'
+import { projectRoot } from '../../test/support/root.js'
+import { scratch } from '../support/harness.js'
+
+const SNIPPET = `
+import { closeInherited, isRefusal, openBoundary, type Outcome, probeHost } from 'b10x-harness'
+
+closeInherited()
+
+const boundary = await openBoundary({
+  confine: 'auto',
+  request: { workspace: '.', read: [], writeSubtrees: [], hide: [], unprotect: [], programs: null, env: {}, limits: {}, controlFiles: [] },
+  facts: await probeHost(),
+  runId: 'snippet',
+  onEvent: () => {},
+  probe: 'now',
+})
+if (isRefusal(boundary)) throw boundary
+const outcome = await boundary.run({ argv: ['true'], purpose: 'exec' })
+if (isRefusal(outcome)) throw outcome
+const { ending }: Outcome = outcome
+console.log(ending.kind)
+await boundary.close()
+`
+
+const place = scratch({ 'package.json': '{"type":"module"}\n', 'use.ts': SNIPPET })
+t.teardown(place.remove)
+const installed = join(place.path, 'node_modules', 'b10x-harness')
+
+t.before(async () => {
+  await execa('npm', ['pack', '--ignore-scripts', '--pack-destination', place.path], { cwd: projectRoot })
+  const tarball = readdirSync(place.path).find(name => name.endsWith('.tgz')) ?? ''
+  mkdirSync(installed, { recursive: true })
+  await execa('tar', ['-xzf', join(place.path, tarball), '-C', installed, '--strip-components=1'])
+  for (const name of readdirSync(join(projectRoot, 'node_modules'))) {
+    if (!name.startsWith('.') && name !== 'b10x-harness')
+      symlinkSync(join(projectRoot, 'node_modules', name), join(place.path, 'node_modules', name))
+  }
+})
+
+t.test('only what runs is in it', async t => {
+  for (const name of [
+    'dist/bin/harness.cjs',
+    'dist/src/index.js',
+    'dist/src/index.d.ts',
+    'native-profiles/scenario.schema.json',
+    'README.md',
+    'LICENSE',
+  ]) {
+    t.ok(existsSync(join(installed, name)), name)
+  }
+  for (const name of ['test', 'integration', 'src', 'dist/test', 'dist/integration'])
+    t.notOk(existsSync(join(installed, name)), name)
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  for (const [name, file] of Object.entries(manifest.bin)) t.ok(existsSync(join(installed, String(file))), name)
+})
+
+t.test('its programs start', async t => {
+  const version = await execa(process.execPath, [join(installed, 'dist/bin/harness.cjs'), '--version'])
+  t.match(version.stdout, /^harness \d+\.\d+\.\d+$/)
+  const tools = await execa(process.execPath, [join(installed, 'dist/bin/harness.cjs'), 'tools'], { cwd: place.path })
+  t.equal(JSON.parse(tools.stdout).tools.length, 4)
+  const hookcheck = await execa(process.execPath, [join(installed, 'dist/bin/hookcheck.cjs'), 'hooks.json'], {
+    reject: false,
+  })
+  t.equal(hookcheck.exitCode, 2, 'hookcheck says that it is not built, and that nothing was audited')
+})
+
+t.test('its library is typed, and works', { skip: needs('bubblewrap') }, async t => {
+  const tsc = join(projectRoot, 'node_modules', 'typescript', 'bin', 'tsc')
+  const flags = [
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+    '--types',
+    'node',
+    '--skipLibCheck',
+    'false',
+    'use.ts',
+  ]
+  const checked = await execa(process.execPath, [tsc, ...flags], { cwd: place.path, reject: false })
+  t.equal(checked.exitCode, 0, checked.stdout)
+  const ran = await execa(process.execPath, ['use.js'], { cwd: place.path, reject: false })
+  t.equal(ran.stdout, 'exited', ran.stderr)
+})
