@@ -1,7 +1,7 @@
 /**
  * What stays read-only inside a write grant: protected names at any depth, the git folders, and what git's settings
  * point at. A mount point cannot be renamed or removed (rename(2), EBUSY), so the folders between a grant and a
- * protected path become mount points too; what does not exist cannot be covered and is watched instead.
+ * protected or hidden path become mount points too; what does not exist cannot be covered and is watched instead.
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -23,7 +23,7 @@ export interface ProtectRequest {
   readonly unprotect: readonly string[]
 }
 
-export interface Protection extends Pick<Policy, 'protects' | 'selfBinds' | 'watched' | 'reservations'> {
+export interface Protection extends Pick<Policy, 'protects' | 'watched' | 'reservations'> {
   /** The real git folder of a workspace that is a linked working tree or a submodule: without it git works on nothing. */
   readonly gitReads: readonly ReadRequest[]
 }
@@ -37,7 +37,7 @@ interface Collected {
 /**
  * Looks through each grant once. Throws `crosses-writable-link` where a protected name is a link that a process could
  * point elsewhere, `no-permission` where a folder that the process could open cannot be looked into, `unsupported-rule`
- * for an unknown name, `rule-too-large` beyond {@link MOUNTS_MAX} mounts.
+ * for an unknown name.
  */
 export function landProtects({ writes, workspace, unprotect }: ProtectRequest): Protection {
   const names = protectedNames(unprotect)
@@ -51,11 +51,8 @@ export function landProtects({ writes, workspace, unprotect }: ProtectRequest): 
     if (names.has('.git')) protectRepositories(scan, grant, writes, collected)
   }
   const protects = [...collected.protects.values()].sort(byPath)
-  const selfBinds = selfBindsFor(protects, writes, collected.reservations)
-  refuseTooMany(protects.length + selfBinds.length, writes)
   return {
     protects,
-    selfBinds,
     watched: [...collected.watched.values()].sort(byPath),
     reservations: collected.reservations,
     gitReads: gitReadsOf(workspace),
@@ -166,20 +163,43 @@ function protectPlace(
   }
 }
 
-/** Folders between a grant and its protected paths, the nearest to the grant first where the limit bites. */
-function selfBindsFor(protects: readonly LandedRule[], writes: readonly LandedRule[], reservations: Gap[]): string[] {
+/**
+ * The folders to bind on themselves, sorted, so that nothing above a protected or hidden path can be renamed. A cover over a
+ * hidden path goes where its folder goes, and the next launch would look for it at the old place: so those come first
+ * and are never left out; of the others the nearest to the grant come first where the limit bites.
+ */
+export function bindAncestors({ protects, hides, writes }: Pick<Policy, 'protects' | 'hides' | 'writes'>): {
+  readonly selfBinds: readonly string[]
+  readonly reservations: readonly Gap[]
+} {
+  const aboveHides = ancestorsIn(writes, hides)
+  const others = ancestorsIn(writes, protects).filter(path => !aboveHides.includes(path))
+  const room = Math.max(0, SELF_BINDS_MAX - aboveHides.length)
+  const selfBinds = [...aboveHides, ...nearestFirst(others).slice(0, room)]
+  refuseTooMany(protects.length + selfBinds.length, writes)
+  const sorted = selfBinds.sort((a, b) => byPath({ path: a }, { path: b }))
+  if (others.length <= room) return { selfBinds: sorted, reservations: [] }
+  const why = `${others.length - room} folders above protected paths can be renamed (limit ${SELF_BINDS_MAX}): such a change is found after the launch only`
+  return { selfBinds: sorted, reservations: [{ guarantee: 'control-files-protected', why }] }
+}
+
+/** The folders between the grants and what of `rules` lies in one, each once. */
+export function ancestorsIn(
+  writes: readonly LandedRule[],
+  rules: readonly { readonly path: string }[],
+): readonly string[] {
   const folders = new Set<string>()
-  for (const { path } of protects) {
+  for (const { path } of rules) {
     const grant = writes.find(rule => isWithin(path, rule.path))
-    for (let at = dirname(path); grant !== undefined && at !== grant.path; at = dirname(at)) folders.add(at)
+    if (grant === undefined || grant.path === path) continue
+    for (let at = dirname(path); at !== grant.path; at = dirname(at)) folders.add(at)
   }
+  return [...folders]
+}
+
+function nearestFirst(folders: readonly string[]): readonly string[] {
   const depth = (path: string): number => path.split('/').length
-  const nearest = [...folders].sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
-  if (nearest.length > SELF_BINDS_MAX) {
-    const why = `${nearest.length - SELF_BINDS_MAX} folders above protected paths can be renamed (limit ${SELF_BINDS_MAX}): such a change is found after the launch only`
-    reservations.push({ guarantee: 'control-files-protected', why })
-  }
-  return nearest.slice(0, SELF_BINDS_MAX).sort((a, b) => byPath({ path: a }, { path: b }))
+  return [...folders].sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
 }
 
 function refuseTooMany(mounts: number, writes: readonly LandedRule[]): void {

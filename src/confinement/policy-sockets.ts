@@ -8,6 +8,7 @@
 import { Refusal } from '../errors.js'
 import type { Gap } from '../outcome.js'
 import { isWithin, join, land } from '../paths/resolve.js'
+import { ancestorsIn } from './policy-protects.js'
 import { byPath } from './policy-reach.js'
 import type { HostFacts, LandedRule, Policy } from './types.js'
 
@@ -35,7 +36,17 @@ export function hideHostSockets(policy: Policy, { boundSockets, systemRoots }: H
       if (rule !== null && isShown(rule.path, open, policy)) found.set(rule.path, rule)
     }
   }
-  return found.size === 0 ? policy : { ...policy, hides: [...policy.hides, ...found.values()].sort(byPath) }
+  return found.size === 0 ? policy : covered(policy, [...found.values()])
+}
+
+/** A folder renamed in a write grant would take its listener out of the next launch's cover, so it is bound on itself. */
+function covered(policy: Policy, sockets: readonly LandedRule[]): Policy {
+  const selfBinds = new Set([...policy.selfBinds, ...ancestorsIn(policy.writes, sockets)])
+  return {
+    ...policy,
+    hides: [...policy.hides, ...sockets].sort(byPath),
+    selfBinds: [...selfBinds].sort((a, b) => byPath({ path: a }, { path: b })),
+  }
 }
 
 function isElsewhere(path: string, open: readonly string[]): boolean {

@@ -19,7 +19,7 @@ import {
 import { Refusal } from '../errors.js'
 import { insideEnv } from './inside-env.js'
 import { type HideRules, landHides } from './policy-hides.js'
-import { landProtects } from './policy-protects.js'
+import { bindAncestors, landProtects } from './policy-protects.js'
 import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
 import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
 
@@ -36,7 +36,7 @@ export const DEFAULT_LIMITS: Policy['limits'] = {
 
 /**
  * Lands and judges `request`. Throws a Refusal: any folder code of `errors.ts` for a path, `unsupported-rule` for a rule
- * that cannot be held, `bad-arguments` for a variable or a control group, `grants-overlap`, `control-file-inside`.
+ * that cannot be held, `bad-arguments` for a variable or a control group, `grants-overlap`, `control-file-inside`, `rule-too-large`.
  */
 export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   if (facts.cgroup.rootProblem !== undefined) throw cgroupRefusal(request.cgroupRoot, facts.cgroup.rootProblem)
@@ -45,16 +45,17 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect })
   const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
   const hides = landHides({ request, workspace, reads, writes, system: systemPlaces(facts), homes: facts.homes })
+  const { selfBinds, reservations } = bindAncestors({ protects: protection.protects, hides: hides.hides, writes })
   const visible = [...systemPlaces(facts), ...reads.map(pathOf)]
   return deepFreeze({
     workspace,
     reads,
     writes,
     protects: protection.protects,
-    selfBinds: protection.selfBinds,
+    selfBinds,
     watched: protection.watched,
     ...visibleHides(hides),
-    reservations: protection.reservations,
+    reservations: [...protection.reservations, ...reservations],
     owner: ownerOf(workspace.path),
     programs: request.programs === null ? null : [...request.programs],
     env: insideEnv({

@@ -60,7 +60,7 @@ export interface Policy {
   readonly writes: readonly LandedRule[]
   /** Existing paths inside a grant that stay read-only. */
   readonly protects: readonly LandedRule[]
-  /** Folders between a grant and a protected path, parents first: each is bound on itself, so it cannot be renamed (decisions 28). */
+  /** Folders between a grant and a protected or hidden path, parents first: each is bound on itself, so it cannot be renamed (decisions 28). */
   readonly selfBinds: readonly string[]
   /** Protected names that do not exist now: watched after the launch, not covered (decisions 29). */
   readonly watched: readonly { readonly path: string; readonly source: string }[]

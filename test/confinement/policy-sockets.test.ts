@@ -72,6 +72,8 @@ for (const { name, at, bound, hidden } of places) {
       const shown = hideHostSockets(policy, { ...DEBIAN, boundSockets: [bound?.(base) ?? path] })
       const rules = shown.hides.filter(rule => !policy.hides.includes(rule)).map(rule => rule.path)
       t.same(rules, hidden === null ? [] : [join(base, hidden)])
+      const moves = writes.length > 0 && hidden === 'w/deep/s'
+      t.same(shown.selfBinds, moves ? [join(base, 'w/deep')] : [], 'what could be renamed above it')
     }
   })
 }

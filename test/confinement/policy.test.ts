@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { SELF_BINDS_MAX } from '../../src/bounds.js'
 import { configPlaces } from '../../src/confinement/git-guard.js'
 import { landPolicy } from '../../src/confinement/policy.js'
 import { scanTree } from '../../src/confinement/tree-scan.js'
@@ -325,6 +326,28 @@ t.test('hides: what is readable is covered, contradictions refuse, patterns refu
     [{ hide: [home], read: [join(home, 'notes')] }, 'hidden'],
   ]
   for (const [parts, code] of cases) t.equal(refusal(t, request(ws, parts), facts).code, code, JSON.stringify(parts))
+})
+
+t.test('hides inside a grant: the folders above them cannot be renamed', async t => {
+  const ws = scratch(t)
+  tree(ws, { 'a/b/keys/k': '', 'c/.env': '', 'd/e': '', 'out/x': '' })
+  const hide = [join(ws, 'a/b/keys'), join(ws, 'c/.env')]
+  const below = (path: string): string => path.slice(ws.length + 1)
+  const bound = (writeSubtrees: string[]) => landPolicy(request(ws, { hide, writeSubtrees }), DEBIAN).selfBinds
+  t.same(bound(['.']).map(below), ['a', 'a/b', 'c'])
+  t.same(bound(['a']).map(below), ['a/b'], 'a grant is a mount point already')
+  t.same(bound(['out']), [], 'nothing there can be renamed')
+  const many = scratch(t)
+  const names = Array.from({ length: SELF_BINDS_MAX + 5 }, (_, at) => `p${at}`)
+  tree(many, { ...Object.fromEntries(names.map(name => [`${name}/.envrc`, ''])), 'q/r/s/key': '' })
+  const landed = landPolicy(request(many, { writeSubtrees: ['.'], hide: [join(many, 'q/r/s/key')] }), DEBIAN)
+  t.equal(landed.selfBinds.length, SELF_BINDS_MAX)
+  for (const path of ['q', 'q/r', 'q/r/s']) t.ok(landed.selfBinds.includes(join(many, path)), `never left out: ${path}`)
+  t.match(
+    landed.reservations,
+    [{ guarantee: 'control-files-protected', why: /^8 folders/ }],
+    'and what is left out is said',
+  )
 })
 
 t.test('environment: own values win, impossible ones refuse, PATH holds what is shown', async t => {
