@@ -67,6 +67,35 @@ t.test('stdio is passed through', confined, async t => {
   t.match(head.stdout, /^y\n(141|0)$/, 'a reader that goes away ends the command as it would outside')
 })
 
+t.test('a slow reader gets every byte of a relayed stream, and the bound still counts', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const command = `"${process.execPath}" "${harnessBin}" exec --limit output-total=9MiB -- sh -c 'yes | head -c 3000000'`
+  const { stdout } = await execa('bash', ['-c', `${command} | (sleep 1; cat) | wc -c`], { cwd: ws.path })
+  t.equal(stdout.trim(), '3000000')
+  const gone = await execa(
+    'bash',
+    ['-c', `${command.replace('head -c 3000000', 'cat')} | head -c 1; echo "\${PIPESTATUS[0]}"`],
+    {
+      cwd: ws.path,
+    },
+  )
+  t.match(gone.stdout, /(141|0|1)$/, 'a reader that goes away ends the command')
+})
+
+t.test('a terminal is passed bytes and never handed in', { skip: needs('bubblewrap', 'script') }, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const inside =
+    'test -t 0 || test -t 1 || test -t 2 && echo "a terminal is inside" || echo "no terminal"; ls -l /proc/self/fd'
+  const command = `'${process.execPath}' '${harnessBin}' exec -- sh -c '${inside}'; stty -a | cksum`
+  const before = await execa('script', ['-qec', 'stty -a | cksum', '/dev/null'], { stdin: 'ignore' })
+  const { stdout } = await execa('script', ['-qec', command, '/dev/null'], { cwd: ws.path, stdin: 'ignore' })
+  t.match(stdout, /no terminal/)
+  t.notMatch(stdout, /\/dev\/(pts|tty)/)
+  t.equal(stdout.trim().split('\n').at(-1), before.stdout.trim(), 'the terminal is as it was')
+})
+
 t.test('the outcome record: a file, a descriptor, and no descriptor of ours inside', confined, async t => {
   const ws = scratch()
   t.teardown(ws.remove)

@@ -13,7 +13,7 @@ import { chooseBoundary } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
 import { readBoundSockets } from './host-facts.js'
 import { knownFailure } from './known-failures.js'
-import { launch } from './launch.js'
+import { launch, type Stream } from './launch.js'
 import { planLaunch } from './launch-plan.js'
 import { landPolicy } from './policy.js'
 import { proved, remember } from './proved.js'
@@ -40,8 +40,8 @@ export interface RunRequest {
   /** Absent: null. */
   readonly stdin?: Input
   /** Absent: captured. */
-  readonly stdout?: 'capture' | { readonly fd: number }
-  readonly stderr?: 'capture' | { readonly fd: number }
+  readonly stdout?: Stream
+  readonly stderr?: Stream
   /** Milliseconds; the policy's wall limit stands above it. Absent: that limit. */
   readonly wallMs?: number
   /** TERM to KILL; absent: 2 s. */

@@ -22,11 +22,14 @@ import { Release } from './release.js'
 import { protectedState, tampered } from './tampering.js'
 import { CHILD_FDS, type LaunchPlan } from './types.js'
 
+/** `fd` is handed to the command itself; `relay` gets what the command writes, and the command gets a FIFO. */
+export type Stream = 'capture' | { readonly fd: number } | { readonly relay: number }
+
 export interface LaunchOptions {
   /** Null: /dev/null. Bytes: a file that can be read more than once. */
   readonly stdin: Input
-  readonly stdout: 'capture' | { readonly fd: number }
-  readonly stderr: 'capture' | { readonly fd: number }
+  readonly stdout: Stream
+  readonly stderr: Stream
   /** Aborted with a `CancelledBy` as reason: TERM, the grace, KILL. */
   readonly signal: AbortSignal
   /** Aborted: KILL at once, whatever grace is left. Absent: the grace is never cut short. */
@@ -123,7 +126,7 @@ async function startIn(
   clock: Clock,
   group: LaunchGroup | null,
 ): Promise<Run | NotStarted> {
-  const stderr = options.stderr === 'capture' ? 'kept' : 'given'
+  const stderr = isGiven(options.stderr) ? 'given' : 'kept'
   let tree: NamespaceTree | undefined
   const { limits } = plan.policy
   const supervision = {
@@ -177,12 +180,12 @@ function spawnPlan(plan: LaunchPlan, options: LaunchOptions): SpawnPlan {
   const extra = new Map<number, Extra>([
     [CHILD_FDS.seccomp, { bytes: plan.seccomp }],
     [CHILD_FDS.status, 'pipe'],
-    [CHILD_FDS.first, { bytes: holdScript(options.stderr === 'capture' ? 'kept' : 'given') }],
+    [CHILD_FDS.first, { bytes: holdScript(isGiven(options.stderr) ? 'given' : 'kept') }],
     [CHILD_FDS.hold, 'pipe'],
     ...plan.files.map(({ fd, bytes }): [number, Extra] => [fd, { bytes }]),
   ])
   if (long) extra.set(CHILD_FDS.args, { bytes: Buffer.from(options_.map(word => `${word}\0`).join('')) })
-  if (options.stderr !== 'capture') extra.set(CHILD_FDS.stderr, options.stderr)
+  if (isGiven(options.stderr)) extra.set(CHILD_FDS.stderr, options.stderr)
   return {
     file: plan.file,
     args: long ? ['--args', String(CHILD_FDS.args), ...plan.args.slice(plan.optionWords)] : plan.args,
@@ -193,9 +196,13 @@ function spawnPlan(plan: LaunchPlan, options: LaunchOptions): SpawnPlan {
     format: 'judged',
     stdin: options.stdin,
     stdout: options.stdout,
-    stderr: options.stderr === 'capture' ? 'capture' : 'pipe',
+    stderr: isGiven(options.stderr) ? 'pipe' : options.stderr,
     extra,
   }
+}
+
+function isGiven(stream: Stream): stream is { readonly fd: number } {
+  return stream !== 'capture' && 'fd' in stream
 }
 
 function tooManyWords({ args }: LaunchPlan): NotStarted {

@@ -106,6 +106,8 @@ export class Release {
     if (this.#over) return
     if (this.#init !== null && isArmed(this.#init, this.held.filtered)) {
       this.released = true
+      // What bubblewrap and the hold had to say is behind; from here on it is the command that speaks.
+      this.held.supervised.passOn()
       this.#pipe(CHILD_FDS.hold).write(RELEASE)
     } else if (looks < LOOKS_MAX) setImmediate(() => this.#letGo(looks + 1))
     else this.#giveUp('the init of the sandbox could not be seen to have tied its life to ours')

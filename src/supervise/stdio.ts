@@ -1,20 +1,22 @@
 /** The descriptors of a child: opened before the spawn, read after it, closed whatever happens. */
 import { closeSync } from 'node:fs'
-import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Captured } from '../outcome.js'
 import { NOTHING_CAPTURED } from '../outcome.js'
 import { BoundedOutput } from './bounded-output.js'
-import type { FifoPool, OpenFifo } from './fifo-pool.js'
+import { Capture } from './capture.js'
+import type { FifoPool } from './fifo-pool.js'
 import { openBytes } from './unnamed-file.js'
 
 /** Where a child's input comes from. `null` is /dev/null. Bytes are a file, so no size of them can wait for a reader (case A09). */
 export type Input = null | { readonly fd: number } | { readonly bytes: Uint8Array }
 
 /**
- * Where a stream of a child goes. `capture`: a FIFO, which the child can open again. `pipe`: a socket of Node, for what only
- * launchers of ours write. `fd`: a descriptor of ours, passed on.
+ * Where a stream of a child goes. `capture`: a FIFO, which the child can open again. `relay`: the same, and what comes is
+ * passed on to a descriptor of ours that the child itself must not hold (a terminal) or cannot open again (a socket).
+ * `pipe`: a socket of Node, for what only launchers of ours write. `fd`: a descriptor of ours, passed on.
  */
-export type Output = null | 'capture' | 'pipe' | { readonly fd: number }
+export type Output = null | 'capture' | 'pipe' | { readonly fd: number } | { readonly relay: number }
 
 /** What a child finds at a number above 2. `pipe`: a socket whose other end is in `Supervised.pipes`. */
 export type Extra = { readonly fd: number } | { readonly bytes: Uint8Array } | 'pipe'
@@ -28,62 +30,6 @@ export interface StdioPlan {
 }
 
 export type Slot = 'ignore' | 'pipe' | number
-
-/** One captured stream. */
-class Capture {
-  readonly output: BoundedOutput
-  #socket: Socket | undefined
-  closed = false
-
-  constructor(
-    private readonly pool: FifoPool,
-    private readonly fifo: OpenFifo,
-    keptBytes: number,
-  ) {
-    this.output = new BoundedOutput(keptBytes)
-  }
-
-  get writer(): number {
-    return this.fifo.writer
-  }
-
-  read(onBytes: (count: number) => void, onClosed: () => void): void {
-    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
-      fd: this.fifo.reader,
-      readable: true,
-      writable: false,
-      onread: readInto(this.output, onBytes),
-    }
-    const socket = new Socket(options)
-    socket.on('error', () => undefined)
-    socket.once('end', () => {
-      this.closed = true
-      onClosed()
-    })
-    this.#socket = socket.resume()
-  }
-
-  /** `treeGone`: nothing can hold an end of the FIFO any more. */
-  finish(treeGone: boolean): void {
-    if (this.#socket === undefined) closeSync(this.fifo.reader)
-    else this.#socket.destroy()
-    this.pool.giveBack(this.fifo.path, treeGone && (this.closed || this.#socket === undefined) ? 'drained' : 'held')
-  }
-}
-
-/** One buffer for all streams: Node fills it and calls back in one go, so two streams never meet in it. */
-const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
-
-function readInto(output: BoundedOutput, onBytes: (count: number) => void) {
-  return {
-    buffer: READ_BUFFER,
-    callback: (count: number) => {
-      output.push(READ_BUFFER.subarray(0, count))
-      onBytes(count)
-      return true
-    },
-  }
-}
 
 /** Descriptors opened for one child. Call {@link ChildStdio.spawned} or {@link ChildStdio.finish} in the end, on every way. */
 export class ChildStdio {
@@ -127,10 +73,10 @@ export class ChildStdio {
       this.#plain.set(number, new BoundedOutput(this.keptBytes))
       return 'pipe'
     }
-    if (output !== 'capture') return output.fd
+    if (output !== 'capture' && 'fd' in output) return output.fd
     const fifos = await pool()
     const fifo = await fifos.take()
-    const capture = new Capture(fifos, fifo, this.keptBytes)
+    const capture = new Capture(fifos, fifo, this.keptBytes, output === 'capture' ? null : output.relay)
     this.#captures.set(number, capture)
     this.#ours.push(fifo.writer)
     return fifo.writer
@@ -158,6 +104,21 @@ export class ChildStdio {
       })
       sockets.get(number)?.once('close', () => this.#oneClosed())
     }
+  }
+
+  /** From now on relayed streams reach their descriptors; before, they hold the launcher's own words. */
+  passOn(): void {
+    for (const capture of this.#captures.values()) capture.passOn()
+  }
+
+  /** Resolves when every relayed byte is delivered or its reader is gone. The tree must be gone, or it may not end. */
+  async delivered(): Promise<void> {
+    await Promise.all([...this.#captures.values()].map(capture => capture.delivered()))
+  }
+
+  /** True where a stream is relayed: how long it takes is then its reader's doing. */
+  get relays(): boolean {
+    return [...this.#captures.values()].some(capture => capture.relays)
   }
 
   #oneClosed(): void {

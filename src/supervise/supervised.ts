@@ -193,6 +193,7 @@ export class Supervised {
   async #settle(): Promise<void> {
     this.supervision.signal?.removeEventListener('abort', this.#onAbort)
     for (const name of ['deadline', 'grace', 'drain', 'look', 'proof'] as const) this.#timers.disarm(name)
+    if (this.stdio.relays && this.#cause?.kind === 'by-itself') await this.#delivery()
     if (!this.stdio.closed) await this.#lastOutput()
     const durationMs = this.supervision.clock.now() - this.#startedAt
     this.#timers.clear()
@@ -210,6 +211,22 @@ export class Supervised {
       treeGone: this.#treeGone,
       outputHeld: this.#outputHeld,
     })
+  }
+
+  /** A slow reader gets every byte, for as long as nobody asks us to stop. */
+  async #delivery(): Promise<void> {
+    const { signal } = this.supervision
+    const stopped = new Promise<void>(resolve => {
+      if (signal?.aborted) resolve()
+      else signal?.addEventListener('abort', () => resolve(), { once: true })
+    })
+    await Promise.race([this.stdio.delivered(), stopped])
+    this.#outputHeld = false
+  }
+
+  /** Relayed streams go on to their descriptors from now on. */
+  passOn(): void {
+    this.stdio.passOn()
   }
 
   /** The tree is gone, so what is in the pipes is all there will be; whoever still holds one is not waited for. */

@@ -14,6 +14,7 @@ const PREDICATES = {
   bubblewrap: () => process.platform === 'linux' && runs('bwrap', ['--unshare-user', '--ro-bind', '/', '/', 'true']),
   git: () => runs('git', ['--version']),
   perl: () => runs('perl', ['-e', '1']),
+  script: () => runs('script', ['-qec', 'true', '/dev/null']),
   setpriv: () => runs('setpriv', ['--version']),
   'mount-namespace': () => process.getuid?.() === 0 && runs('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']),
   'immutable-flag': () => process.getuid?.() === 0 && flagHolds(),
@@ -54,7 +55,7 @@ function flagHolds(): boolean {
 export function needs(...names: readonly Need[]): false | string {
   for (const name of names) {
     if (PREDICATES[name]()) continue
-    if (process.env['HARNESS_MUST_CONFINE'] === '1' && !OF_THE_PLATFORM.has(name)) return false
+    if (process.env.HARNESS_MUST_CONFINE === '1' && !OF_THE_PLATFORM.has(name)) return false
     return `needs ${name}`
   }
   return false

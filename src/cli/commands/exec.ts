@@ -11,7 +11,7 @@ import { randomHex } from '../../random.js'
 import { closeInherited } from '../../supervise/descriptors.js'
 import { confineChoice, policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
-import { stdinOf } from '../exec-stdin.js'
+import { outputOf, stdinOf } from '../exec-stdio.js'
 import type { Io } from '../io.js'
 import { type OutcomeSink, openOutcomeSink } from '../outcome-sink.js'
 import { SIGNAL_NUMBERS } from '../signal-numbers.js'
@@ -30,6 +30,7 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
   const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
   closeInherited()
   io.handleSignals()
+  const counted = request.limits['output-total'] !== undefined
   const boundary = await openBoundary({
     confine: confineChoice('exec', given),
     request,
@@ -45,8 +46,8 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
       argv: words,
       purpose: 'exec',
       stdin: stdinOf(),
-      stdout: { fd: 1 },
-      stderr: { fd: 2 },
+      stdout: outputOf(1, counted),
+      stderr: outputOf(2, counted),
       signal: io.stop,
     })
     if (outcome instanceof Refusal) return refuse(outcome, sink, io)
