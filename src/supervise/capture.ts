@@ -1,0 +1,96 @@
+/** One stream of a child, read from a FIFO: its ends are kept, and where asked for all of it is passed on. */
+import { closeSync } from 'node:fs'
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net'
+import { BoundedOutput } from './bounded-output.js'
+import type { FifoPool, OpenFifo } from './fifo-pool.js'
+import { OrderedWriter } from './ordered-writer.js'
+
+/** One buffer for all streams: Node fills it and calls back in one go, so two streams never meet in it. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
+
+/** Bytes under way to a slow reader before the FIFO is left alone, and the child with it. */
+const UNDER_WAY_BYTES_MAX = 256 * 1024
+
+export class Capture {
+  readonly output: BoundedOutput
+  closed = false
+  #socket: Socket | undefined
+  #writer: OrderedWriter | undefined
+  #passing = false
+  readonly #ended: Promise<void>
+  #end: () => void = () => undefined
+
+  /** @param relay descriptor that gets everything once {@link Capture.passOn} was called; null: none. */
+  constructor(
+    private readonly pool: FifoPool,
+    private readonly fifo: OpenFifo,
+    keptBytes: number,
+    relay: number | null,
+  ) {
+    this.output = new BoundedOutput(keptBytes)
+    // With its reader gone nobody reads the FIFO either, and the child gets the SIGPIPE it would have got outside.
+    if (relay !== null) this.#writer = new OrderedWriter(relay, () => this.#socket?.destroy())
+    this.#ended = new Promise(resolve => {
+      this.#end = resolve
+    })
+  }
+
+  get writer(): number {
+    return this.fifo.writer
+  }
+
+  get relays(): boolean {
+    return this.#writer !== undefined
+  }
+
+  passOn(): void {
+    this.#passing = true
+  }
+
+  read(onBytes: (count: number) => void, onClosed: () => void): void {
+    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
+      fd: this.fifo.reader,
+      readable: true,
+      writable: false,
+      onread: { buffer: READ_BUFFER, callback: count => this.#take(READ_BUFFER.subarray(0, count), onBytes) },
+    }
+    const socket = new Socket(options)
+    const over = (): void => {
+      if (this.closed) return
+      this.closed = true
+      this.#end()
+      onClosed()
+    }
+    socket.on('error', () => undefined)
+    socket.once('end', over)
+    socket.once('close', over)
+    this.#socket = socket.resume()
+  }
+
+  /** False leaves the FIFO alone until the reader has caught up. */
+  #take(bytes: Buffer, onBytes: (count: number) => void): boolean {
+    this.output.push(bytes)
+    onBytes(bytes.length)
+    const writer = this.#writer
+    if (writer === undefined || !this.#passing) return true
+    writer.push(Buffer.from(bytes))
+    if (writer.pendingBytes < UNDER_WAY_BYTES_MAX) return true
+    void writer.flushed().then(() => this.#socket?.resume())
+    return false
+  }
+
+  /** Everything the child wrote has reached the relay's reader, or that reader is gone. */
+  async delivered(): Promise<void> {
+    if (this.#writer === undefined) return
+    await this.#ended
+    await this.#writer.flushed()
+  }
+
+  /** `treeGone`: nothing can hold an end of the FIFO any more. */
+  finish(treeGone: boolean): void {
+    const drained = treeGone && (this.closed || this.#socket === undefined)
+    if (this.#socket === undefined) closeSync(this.fifo.reader)
+    else this.#socket.destroy()
+    this.pool.giveBack(this.fifo.path, drained ? 'drained' : 'held')
+  }
+}

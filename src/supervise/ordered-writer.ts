@@ -1,0 +1,74 @@
+/**
+ * Bytes to a descriptor, asynchronously and in order, until the reader is gone.
+ *
+ * Node's own writes to a pipe block the event loop while a reader is slow (so no deadline would fire), and what they
+ * buffer is dropped at exit (case A25).
+ */
+import { write } from 'node:fs'
+
+/** EAGAIN of a non-blocking descriptor: tried again after this pause. */
+const RETRY_MS = 5
+
+export class OrderedWriter {
+  readonly #queue: Buffer[] = []
+  readonly #waiting: (() => void)[] = []
+  #pendingBytes = 0
+  #busy = false
+  #closed = false
+
+  /** @param onClosed called once, when a write fails: the reader is gone, or the descriptor is not open. */
+  constructor(
+    private readonly fd: number,
+    private readonly onClosed: () => void = () => undefined,
+  ) {}
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Bytes taken and not written yet. */
+  get pendingBytes(): number {
+    return this.#pendingBytes
+  }
+
+  /** Takes `bytes` as they are: the caller does not change them any more. After the end of the reader it does nothing. */
+  push(bytes: Buffer): void {
+    if (this.#closed || bytes.length === 0) return
+    this.#queue.push(bytes)
+    this.#pendingBytes += bytes.length
+    if (!this.#busy) this.#pump()
+  }
+
+  /** Resolves when everything taken is written or the reader is gone. */
+  flushed(): Promise<void> {
+    return this.#busy ? new Promise(resolve => this.#waiting.push(resolve)) : Promise.resolve()
+  }
+
+  #pump(): void {
+    const next = this.#queue[0]
+    this.#busy = next !== undefined && !this.#closed
+    if (next === undefined || this.#closed) {
+      for (const resolve of this.#waiting.splice(0)) resolve()
+      return
+    }
+    write(this.fd, next, 0, next.length, null, (error, written) => {
+      if (error?.code === 'EAGAIN') return void setTimeout(() => this.#pump(), RETRY_MS)
+      if (error !== null) this.#close()
+      else this.#written(next, written)
+      this.#pump()
+    })
+  }
+
+  #written(bytes: Buffer, count: number): void {
+    this.#pendingBytes -= count
+    if (count < bytes.length) this.#queue[0] = bytes.subarray(count)
+    else this.#queue.shift()
+  }
+
+  #close(): void {
+    this.#closed = true
+    this.#queue.length = 0
+    this.#pendingBytes = 0
+    this.onClosed()
+  }
+}
