@@ -20,7 +20,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'tools',
-    text: 'print the tools a run with these options would publish, and what is withheld',
+    text: 'print as JSON the tools a run with these options would publish, and what is withheld',
     example: ['harness tools --confine auto --allow-program node'],
   },
   {

@@ -51,13 +51,17 @@ function oneOf(name: string): Partial<Flag> {
 export const FLAGS: readonly Flag[] = [
   ...built(MODEL, [
     ['--input', 'TEXT', 'the task (required)'],
-    ['--provider', 'NAME', 'openai or demo (demo needs no key and no network)'],
+    [
+      '--provider',
+      'NAME',
+      'openai, or demo, which needs no key and no network; anthropic, claude and ollama speak wires that are not built yet',
+    ],
     ['--base-url', 'URL', 'endpoint, e.g. http://127.0.0.1:8080/v1'],
     ['--model', 'NAME', 'model to ask for'],
     [
       '--wire',
       'WIRE',
-      'protocol of the endpoint',
+      'protocol of the endpoint; only openai-responses is built yet',
       { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'] },
     ],
     ['--temperature', 'N', '0.0 to 2.0; not sent when absent'],
@@ -103,7 +107,7 @@ export const FLAGS: readonly Flag[] = [
     ['--max-output-tokens-per-turn', 'N', 'bound of one answer, sent to the model'],
     ['--max-duration-ms', 'MS', 'deadline of the whole run'],
     ['--max-cost-microunits', 'N', 'stop when N micro-USD were spent (needs --prices)'],
-    ['--prices', 'FILE', 'rate card (JSON)'],
+    ['--prices', 'FILE', 'rate card (JSON, see README)'],
     ['--no-session', null, 'file no session (none is filed yet in any case)', { conflicts: ['--resume'] }],
     ['--json', null, 'events as JSON lines on stdout'],
     ['--quiet', null, 'no progress on stderr'],
@@ -136,7 +140,7 @@ export const FLAGS: readonly Flag[] = [
     [
       '--confine',
       'BOUNDARY',
-      'off, native, auto or a boundary by name (default: off on run and tools, auto on exec and explain)',
+      'auto: the strongest boundary that holds here; native: the strongest or none; bubblewrap or bubblewrap-hostproc by name; off (default: off on run and tools, auto on exec and explain)',
     ],
     ['--substrate-embedded', null, 'same as --confine native'],
     ['--env', 'NAME=VALUE', 'set a variable inside the boundary', repeat],
@@ -148,7 +152,7 @@ export const FLAGS: readonly Flag[] = [
     ],
     ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
   ]),
-  ...built(['run', 'tools', 'explain'], [['--allow-program', 'NAME', 'program that run may start', repeat]]),
+  ...built(['run', 'tools', 'explain'], [['--allow-program', 'NAME', 'program that the tool run may start', repeat]]),
   ...built(
     ['check-path'],
     [
@@ -171,7 +175,7 @@ export const FLAGS: readonly Flag[] = [
       [
         '--wire',
         'WIRE',
-        'protocol to speak',
+        'protocol to speak; only openai-responses is built yet',
         { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'], fallback: 'openai-responses' },
       ],
       ['--port', 'N', 'port on 127.0.0.1; 0 takes a free one', { fallback: '0' }],

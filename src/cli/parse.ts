@@ -57,7 +57,7 @@ export function parseArgv(words: readonly string[]): Parsed {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'text', text: said.out }
-    throw badArguments(error, said.err)
+    throw badArguments(error, said.err, words[0])
   }
   return parsed ?? { kind: 'text', text: program.helpInformation() }
 }
@@ -154,16 +154,32 @@ function notBuilt(option: string): Refusal {
   return new Refusal('not-built-yet', { option }, `${option} is not built yet in version ${VERSION}: leave it out`)
 }
 
-/** commander's words, without its prefix, on one line; the nearest name is in them. */
-function badArguments(error: CommanderError, said: string): Refusal {
+/** commander's words, without its prefix, on one line, with what works: the nearest name, or where to look. */
+function badArguments(error: CommanderError, said: string, word: string | undefined): Refusal {
   const text = (said || error.message)
     .replace(/^error: /, '')
     .trim()
     .split('\n')
     .join(' ')
+  if (text.startsWith('Usage:')) return new Refusal('bad-arguments', {}, 'no command given: see harness --help')
   const nearest = /\(Did you mean (?:one of )?(.+)\?\)/.exec(text)?.[1]
-  const shown = text.startsWith('Usage:') ? 'no command given: see harness --help' : text
-  return new Refusal('bad-arguments', nearest === undefined ? {} : { nearest }, shown)
+  if (nearest !== undefined) return new Refusal('bad-arguments', { nearest }, text)
+  return new Refusal('bad-arguments', {}, `${text.replace(/\.$/, '')}${advice(error.code, word)}`)
+}
+
+/** What works instead, where commander says only what is wrong. */
+function advice(code: string, word: string | undefined): string {
+  const command = COMMANDS.find(({ name }) => name === word)
+  switch (code) {
+    case 'commander.unknownCommand':
+    case 'commander.unknownOption':
+      return `: see harness ${command === undefined ? '' : `${command.name} `}--help`
+    case 'commander.missingArgument':
+    case 'commander.excessArguments':
+      return command === undefined ? '' : `: write for example ${command.example[0]}`
+    default:
+      return ''
+  }
 }
 
 function plannedHelp(name: CommandName): string {

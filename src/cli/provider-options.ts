@@ -80,7 +80,7 @@ function providerNamed(name: string): Provider {
   throw new Refusal(
     'provider-unknown',
     { name, known },
-    `--provider ${name}: known are ${known.join(', ')}; or give --base-url URL`,
+    `--provider ${JSON.stringify(name)}: known are ${known.join(', ')} (--help says which work); or give --base-url URL with --model NAME`,
   )
 }
 
@@ -143,7 +143,7 @@ function fromEnv(
     throw new Refusal(
       'credential-missing',
       { source: variable },
-      `the variable ${variable} is not set: export it, or name another source`,
+      `the variable ${variable} is not set: export it, or name another source with --api-key-env NAME or --api-key-file FILE`,
     )
   }
   const secret = pointed(value, given, variable)
