@@ -82,8 +82,10 @@ const LOOK_EVERY_MS = 5
 export async function untilRunning(live: LiveRun, program: string, marker: string, count: number): Promise<void> {
   const until = performance.now() + APPEAR_MS
   while (running(program, marker).length < count) {
-    if (live.child.exitCode !== null || live.child.signalCode !== null)
+    if (live.child.exitCode !== null || live.child.signalCode !== null) {
+      await live.ended
       throw new Error(`the run ended before its tool ran: ${live.complaint()}`)
+    }
     if (performance.now() > until) throw new Error(`no ${program} ran within ${APPEAR_MS} ms: ${live.complaint()}`)
     await pause(LOOK_EVERY_MS)
   }

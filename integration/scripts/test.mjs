@@ -32,7 +32,9 @@ const named = process.argv.slice(2).map(name => name.replace(/^(?!dist\/)/, 'dis
 // The long files first, so that the two jobs end together.
 const files = named.length > 0 ? named : [...testFiles('integration'), ...testFiles('test')]
 // Reading this file at every start costs Node 20 tens of milliseconds, in every process a test starts.
-const { NODE_EXTRA_CA_CERTS: _unread, ...env } = process.env
+const { NODE_EXTRA_CA_CERTS: _unread, ...inherited } = process.env
+// tap ends a file after 30 s unless told otherwise; the runner has the one bound.
+const env = { ...inherited, TAP_TIMEOUT: '600' }
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const skips = []

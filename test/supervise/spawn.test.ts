@@ -17,6 +17,7 @@ import t from 'tap'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { CookieTree } from '../../src/supervise/cookie-sweep.js'
 import { systemClock } from '../../src/supervise/deadline.js'
+import { closeInherited } from '../../src/supervise/descriptors.js'
 import { GroupTree } from '../../src/supervise/group-kill.js'
 import { temporaryFolder } from '../../src/supervise/private-folder.js'
 import { findProgram, judgeProgram, loaderOf, type NotStarted } from '../../src/supervise/program.js'
@@ -25,6 +26,9 @@ import { type SpawnPlan, start } from '../../src/supervise/spawn.js'
 import type { Ended, Supervision } from '../../src/supervise/supervised.js'
 import { eventually, marked, NOBODY, pause } from '../support/children.js'
 import { needs } from '../support/needs.js'
+
+// What this process was started with would be inherited by what the tests start.
+closeInherited()
 
 const folder = t.testdir({
   text: 'echo never\n',
