@@ -5,14 +5,16 @@
  * Needs nothing but node_modules. Ends with 1 and the compiler's words when the sources do not compile.
  */
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { execa } from 'execa'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
-const bin = join(root, 'dist', 'bin')
+/** Made beside and put in place whole, so that a failed build leaves the last good one and a running program its files. */
+const next = join(root, '.build', 'next')
+const bin = join(next, 'bin')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 const common = {
@@ -30,7 +32,7 @@ const common = {
 
 async function compile() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const result = await execa(process.execPath, [tsc, '-p', join(root, 'tsconfig.json')], { reject: false, cwd: root })
+  const result = await execa(process.execPath, [tsc, '-p', join(root, 'tsconfig.json'), '--outDir', next], { reject: false, cwd: root })
   if (result.exitCode === 0) return
   process.stderr.write(`${result.stdout}\n${result.stderr}\n`)
   process.exit(1)
@@ -62,7 +64,7 @@ async function bundle() {
       define: { HARNESS_VERSION: JSON.stringify(version) },
     })
     const bytes = readFileSync(outfile)
-    if (bytes.some(byte => byte > 0x7f)) throw new Error(`${outfile} is not ASCII, as its loader takes it to be`)
+    if (bytes.some(byte => byte > 0x7f)) throw new Error(`${name}.cjs is not ASCII, as its loader takes it to be`)
     digests[name] = createHash('sha256').update(bytes).digest('hex').slice(0, 16)
   }
   for (const program of ['harness', 'hookcheck']) {
@@ -84,7 +86,9 @@ async function bundle() {
 
 // An installed package has no sources to build: `prepare` also runs there for git dependencies only.
 if (existsSync(join(root, 'src'))) {
-  rmSync(join(root, 'dist'), { recursive: true, force: true })
+  rmSync(next, { recursive: true, force: true })
   await compile()
   await bundle()
+  rmSync(join(root, 'dist'), { recursive: true, force: true })
+  renameSync(next, join(root, 'dist'))
 }
