@@ -11,7 +11,7 @@ const timeout = 20_000
 t.test('a cache folder where nothing can be made costs time, never the end', LINUX, async t => {
   const { path, remove } = scratch()
   t.teardown(remove)
-  for (const home of ['/proc', '/sys', '/dev/null', '/proc/self/fd/0', `${path}/a/b/c`]) {
+  for (const home of ['/proc', '/sys', `${path}/a/b/c`]) {
     const env = { XDG_CACHE_HOME: home, HOME: 'relative' }
     t.match(
       await harness(['exec', '--workspace', path, '--', 'true'], { env, timeout }),

@@ -1,5 +1,6 @@
 /** What a command sees of the outside: two sinks, the environment, and the request to stop. */
 import { fstatSync } from 'node:fs'
+import { errnoOf, Refusal } from '../errors.js'
 import type { CancelledBy } from '../outcome.js'
 import { openSink, type Sink } from './output.js'
 
@@ -7,6 +8,7 @@ export interface Io {
   readonly out: Sink
   readonly err: Sink
   readonly env: NodeJS.ProcessEnv
+  /** Throws the refusal `missing` where the folder has been removed. */
   readonly cwd: string
   /** Folder of the programs: a control file of every run. */
   readonly installation: string
@@ -42,7 +44,9 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     out,
     err,
     env: process.env,
-    cwd: process.cwd(),
+    get cwd() {
+      return workingFolder()
+    },
     installation,
     stderrIsTerminal: isTerminal(2),
     stdinIsTerminal: isTerminal(0),
@@ -53,6 +57,16 @@ export function openIo({ installation }: { readonly installation: string }): Io 
         signal ??= name
         cancel('signal')
       }),
+  }
+}
+
+function workingFolder(): string {
+  try {
+    return process.cwd()
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    throw new Refusal('missing', { path: '.' }, `the working folder is gone (${errno}): change to one that exists`)
   }
 }
 

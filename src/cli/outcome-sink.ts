@@ -11,29 +11,44 @@ import type { Io } from './io.js'
 import type { Given } from './parse.js'
 
 export interface OutcomeSink {
-  /** Writes `record` as one line; only the first call writes. */
+  /**
+   * Writes `record` as one line; only the first call writes. What has ended cannot be refused any more: a record that
+   * cannot be written (no reader, no space) is said on stderr, and the exit status stays the command's.
+   */
   write(record: object): void
 }
 
 /** Opened before anything is started, so that a record which could not be written refuses the command. */
-export function openOutcomeSink(given: Given, io: Pick<Io, 'cwd'>): OutcomeSink {
+export function openOutcomeSink(given: Given, io: Pick<Io, 'cwd' | 'err'>): OutcomeSink {
   const file = given.one('--outcome-file')
   const number = given.one('--outcome-fd')
-  if (file !== undefined) return sinkOn(openFile(resolve(io.cwd, file)))
-  if (number !== undefined) return sinkOn(reopen(number))
+  if (file !== undefined) return sinkOn(openFile(resolve(io.cwd, file)), io.err)
+  if (number !== undefined) return sinkOn(reopen(number), io.err)
   return { write: () => {} }
 }
 
-function sinkOn(fd: number): OutcomeSink {
+function sinkOn(fd: number, err: Io['err']): OutcomeSink {
   let open = true
   return {
     write(record) {
       if (!open) return
       open = false
-      writeSync(fd, `${JSON.stringify(record)}\n`)
-      closeSync(fd)
+      try {
+        writeAll(fd, Buffer.from(`${JSON.stringify(record)}\n`))
+      } catch (error) {
+        const errno = errnoOf(error)
+        if (errno === undefined) throw error
+        err.write(`harness: the outcome record could not be written (${errno})\n`)
+      } finally {
+        closeSync(fd)
+      }
     },
   }
+}
+
+/** A full disk takes a part of it first and refuses the rest. */
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
 }
 
 function openFile(path: string): number {

@@ -85,10 +85,20 @@ interface Place {
   readonly bundle: Bundle
 }
 
+/**
+ * Makes `folder` and what is missing above it, one by one: Node's own recursive call never returns where a filesystem
+ * answers ENOENT to making anything, as /proc does.
+ */
+function makeFolder(fs: Fs, folder: string): void {
+  const missing: string[] = []
+  for (let at = folder; at !== '' && !fs.existsSync(at); at = at.slice(0, at.lastIndexOf('/'))) missing.push(at)
+  for (const path of missing.reverse()) fs.mkdirSync(path, { mode: 0o700 })
+}
+
 /** Older caches of the same bundle go first: nothing else removes them. */
 function save(fs: Fs, { folder, file, bundle }: Place, data: Buffer): void {
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(fs, folder)
     if (!isOurs(fs, folder)) return
     for (const name of fs.readdirSync(folder))
       if (name.startsWith(`${bundle}-`) && name.endsWith('.v8')) fs.rmSync(`${folder}/${name}`)
