@@ -2,7 +2,7 @@
  * The git side of the folder rules: where a `.git` really is, and which other places git's settings make it run or read.
  * It reads repositories as files and runs no git, because git runs what their settings say.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { GIT_CONFIG_BYTES_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
@@ -47,46 +47,150 @@ export function repositoriesAbove(folder: string): Repository[] {
 }
 
 /**
- * Places outside the git folder that its settings make git read or run: `core.hooksPath`, `include.path`, and the
- * targets of links at `hooks`, `config` and `info/attributes`. Absolute, unlanded, existing or not.
+ * Places outside the git folder that its settings make git read or run: `core.hooksPath`, `include.path`, the programs of
+ * its commands, and the targets of links at `hooks`, `config` and `info/attributes`. Absolute, unlanded; a program is
+ * named only where it is a file, the others whether they exist or not. `homes` are what `~` may mean.
  */
-export function placesNamedBy({ gitDir, commonDir, worktree }: Repository): string[] {
+export function placesNamedBy({ gitDir, commonDir, worktree }: Repository, homes: readonly string[]): string[] {
   const named: string[] = []
+  const settings = userSettings(homes)
   for (const folder of new Set([gitDir, commonDir])) {
     for (const name of ['hooks', 'config', 'config.worktree', 'info/attributes', 'objects/info/alternates']) {
       const landing = land(join(folder, name), { cwd: '/' })
       if (!(landing instanceof Refusal) && !isWithin(landing.landed, folder)) named.push(landing.landed)
     }
-    for (const name of ['config', 'config.worktree']) named.push(...placesInConfig(join(folder, name), worktree))
+    settings.push(join(folder, 'config'), join(folder, 'config.worktree'))
   }
-  return [...new Set(named)]
+  return [...new Set([...named, ...placesInSettings(settings, { homes, worktree })])]
 }
 
-function placesInConfig(file: string, worktree: string): string[] {
-  return configPlaces(readBounded(file) ?? '').flatMap(({ key, value }) => {
-    if (value.startsWith('~')) return []
-    return [resolve(key === 'core.hookspath' ? worktree : dirname(file), value)]
-  })
+/** Files with the settings of the user and the machine, which git reads before those of any repository (git-config(1), FILES). */
+function userSettings(homes: readonly string[]): string[] {
+  return ['/etc/gitconfig', ...homes.flatMap(home => [`${home}/.config/git/config`, `${home}/.gitconfig`])]
+}
+
+/** What the settings of the user and the machine name, for any repository: those files, and places that are no relative ones. */
+export function placesOfUser(homes: readonly string[]): string[] {
+  const files = userSettings(homes)
+  return [...new Set([...files, ...placesInSettings(files, { homes, worktree: null })])]
+}
+
+/** Files that one set of settings may include; git itself stops at a depth of 10. */
+const INCLUDES_MAX = 100
+
+interface Where {
+  readonly homes: readonly string[]
+  /** What relative places are relative to, but those of an include; null: they name nothing. */
+  readonly worktree: string | null
+}
+
+/** Goes through `files` and what they include, each once: an included file names hooks and programs like any other. */
+function placesInSettings(files: readonly string[], where: Where): string[] {
+  const named: string[] = []
+  const pending = [...files]
+  const seen = new Set<string>()
+  for (let file = pending.shift(); file !== undefined && seen.size < INCLUDES_MAX; file = pending.shift()) {
+    if (seen.has(file)) continue
+    seen.add(file)
+    for (const { key, value } of configPlaces(readBounded(file) ?? '')) {
+      if (key === 'include.path') {
+        const included = spelled(value, dirname(file), where.homes)
+        named.push(...included)
+        pending.push(...included)
+      } else if (key === 'command') named.push(...programsIn(value, where))
+      else named.push(...spelled(value, where.worktree, where.homes))
+    }
+  }
+  return named
+}
+
+/** `~/` is the home folder (git-config(1), "pathname"); `~user/` is nobody's that we know of. */
+function spelled(value: string, base: string | null, homes: readonly string[]): string[] {
+  if (value.startsWith('~/')) return homes.map(home => join(home, value.slice(2)))
+  if (value.startsWith('~') || (base === null && !value.startsWith('/'))) return []
+  return [resolve(base ?? '/', value)]
 }
 
 /**
- * The settings of a git configuration text that name places: `core.hooksPath` (relative to the working tree) and
- * `include.path`, `includeIf.*.path` (relative to the file), by git-config(1) "Syntax". Quoting is undone.
+ * The words of a command that are programs: git gives it to a shell, so any of them may be what runs. A plain word that
+ * is neither executable nor a script by its name is taken for an argument.
  */
-export function configPlaces(
-  text: string,
-): { readonly key: 'core.hookspath' | 'include.path'; readonly value: string }[] {
-  const places: { key: 'core.hookspath' | 'include.path'; value: string }[] = []
+function programsIn(command: string, { homes, worktree }: Where): string[] {
+  const words = command.split(/[\s"'!;&|()<>`]+/).filter(word => word !== '')
+  return words.flatMap(word => spelled(word, worktree, homes).filter(path => isProgram(path, word)))
+}
+
+function isProgram(path: string, word: string): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat?.isFile() !== true) return false
+  return word.includes('/') || (stat.mode & 0o111) !== 0 || /\.(?:[cm]?[jt]s|p[hly]p?|rb|sh)$/.test(word)
+}
+
+export interface ConfigPlace {
+  readonly key: 'core.hookspath' | 'include.path' | 'file' | 'command'
+  readonly value: string
+}
+
+/** Settings whose value is a path that git reads settings or hooks from (git-config(1)); a middle part is left out. */
+const FILES: ReadonlySet<string> = new Set(['core.attributesfile', 'init.templatedir'])
+
+/**
+ * Settings whose value git runs by itself, without their middle part (git-config(1), gitattributes(5), gitcredentials(7)).
+ * Aliases and tools that a person calls by name are not among them.
+ */
+const COMMANDS: ReadonlySet<string> = new Set([
+  ...['askpass', 'editor', 'fsmonitor', 'gitproxy', 'pager', 'sshcommand', 'alternaterefscommand'].map(
+    name => `core.${name}`,
+  ),
+  ...['clean', 'process', 'smudge'].map(name => `filter.${name}`),
+  ...['command', 'external', 'textconv'].map(name => `diff.${name}`),
+  ...['program', 'defaultkeycommand'].map(name => `gpg.${name}`),
+  ...['cmd', 'command'].map(name => `trailer.${name}`),
+  'credential.helper',
+  'hook.command',
+  'interactive.difffilter',
+  'merge.driver',
+  'sequence.editor',
+  'submodule.update',
+  'uploadpack.packobjectshook',
+])
+
+function keyOf(section: string, name: string): ConfigPlace['key'] | null {
+  const full = `${section}.${name}`
+  if (full === 'core.hookspath') return full
+  if (name === 'path' && (section === 'include' || section === 'includeif')) return 'include.path'
+  if (FILES.has(full)) return 'file'
+  return COMMANDS.has(full) || section === 'pager' ? 'command' : null
+}
+
+/**
+ * The settings of a git configuration text that name places: `core.hooksPath` and commands (relative to the working
+ * tree) and `include.path`, `includeIf.*.path` (relative to the file), by git-config(1) "Syntax". Quoting is undone.
+ */
+export function configPlaces(text: string): readonly ConfigPlace[] {
+  const places: ConfigPlace[] = []
   let section = ''
   for (const line of text.replace(/\\\r?\n/g, '').split(/\r?\n/)) {
     const header = line.match(/^\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\](.*)$/)
     if (header?.[1] !== undefined) section = header[1].toLowerCase()
     const [, name = '', raw = ''] = (header?.[2] ?? line).match(/^\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$/) ?? []
-    const key = section === 'core' ? `core.${name.toLowerCase()}` : `include.${name.toLowerCase()}`
-    const wanted = key === 'core.hookspath' || (key === 'include.path' && /^include(if)?$/.test(section))
-    if (wanted) places.push({ key: key === 'core.hookspath' ? key : 'include.path', value: unquote(raw) })
+    const key = keyOf(section, name.toLowerCase())
+    if (key !== null) places.push({ key, value: unquote(raw) })
   }
   return places.filter(({ value }) => value !== '')
+}
+
+/**
+ * The git folder that `folder` is or lies in, seen from the inside: git takes a folder with HEAD, objects and refs
+ * for a repository, or one with HEAD and commondir, whatever its name is (gitrepository-layout(5)). Null where there is none.
+ */
+export function gitFolderAround(folder: string): string | null {
+  for (let at = folder; ; at = dirname(at)) {
+    const whole = ['objects', 'refs'].every(name => folderAt(join(at, name), '/') !== null)
+    const linked = firstLine(join(at, 'commondir')) !== null
+    if ((whole || linked) && firstLine(join(at, 'HEAD')) !== null) return at
+    if (at === dirname(at)) return null
+  }
 }
 
 /** A value without quotes, escapes and a trailing comment. */

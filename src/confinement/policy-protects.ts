@@ -11,7 +11,14 @@ import type { Gap } from '../outcome.js'
 import { folded, PROTECTED_NAMES, protectedNames } from '../paths/protected-names.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
-import { placesNamedBy, type Repository, readRepository, repositoriesAbove } from './git-guard.js'
+import {
+  gitFolderAround,
+  placesNamedBy,
+  placesOfUser,
+  type Repository,
+  readRepository,
+  repositoriesAbove,
+} from './git-guard.js'
 import { byPath, existing, type ReadRequest } from './policy-reach.js'
 import { type FoundName, scanTree, type TreeScan } from './tree-scan.js'
 import type { LandedRule, Policy } from './types.js'
@@ -21,6 +28,8 @@ export interface ProtectRequest {
   readonly workspace: LandedRule
   /** `--unprotect NAME`. */
   readonly unprotect: readonly string[]
+  /** Home folders of the user, whose settings git reads. */
+  readonly homes: readonly string[]
 }
 
 export interface Protection extends Pick<Policy, 'protects' | 'watched' | 'reservations'> {
@@ -37,18 +46,24 @@ interface Collected {
 /**
  * Looks through each grant once. Throws `crosses-writable-link` where a protected name is a link that a process could
  * point elsewhere, `no-permission` where a folder that the process could open cannot be looked into, `unsupported-rule`
- * for an unknown name.
+ * for an unknown name and for one that is no UTF-8, `protected` for a grant in a git folder.
  */
-export function landProtects({ writes, workspace, unprotect }: ProtectRequest): Protection {
+export function landProtects({ writes, workspace, unprotect, homes }: ProtectRequest): Protection {
   const names = protectedNames(unprotect)
   refuseUnknownNames(unprotect)
   const collected: Collected = { protects: new Map(), watched: new Map(), reservations: unprotect.map(lifted) }
   for (const grant of writes) {
+    if (names.has('.git')) refuseGitFolder(grant)
     const scan = scanTree(grant.path, names)
     reserve(scan, grant, collected)
     for (const found of scan.found) protectFound(found, grant, collected)
     watchAbsent(scan, grant, names, collected)
-    if (names.has('.git')) protectRepositories(scan, grant, writes, collected)
+    if (names.has('.git')) protectRepositories({ scan, grant, writes, homes }, collected)
+  }
+  if (names.has('.git')) {
+    const source = 'default: git settings of the user'
+    for (const place of placesOfUser(homes))
+      protectPlace(place, { source, of: 'git settings of the user' }, writes, collected)
   }
   const protects = [...collected.protects.values()].sort(byPath)
   return {
@@ -74,10 +89,19 @@ function refuseUnknownNames(unprotect: readonly string[]): void {
 }
 
 /** What the scan could not see. A folder that its process cannot write either is no hole. */
-function reserve({ cut, unread }: TreeScan, grant: LandedRule, { reservations }: Collected): void {
+function reserve({ cut, unread, unnameable }: TreeScan, grant: LandedRule, { reservations }: Collected): void {
+  const [unnamed] = unnameable
+  if (unnamed !== undefined) {
+    const why = `it holds ${shown(unnamed)}, whose name is no UTF-8, so it can be neither looked into nor kept as it is`
+    throw new Refusal(
+      'unsupported-rule',
+      { rule: grant.source, why },
+      `${grant.source}: ${why}; rename it, or grant a narrower folder`,
+    )
+  }
   if (cut) {
-    const why = `${grant.source} holds more than ${GRANT_SCAN_ENTRIES_MAX} entries: deeper repositories were not looked for`
-    reservations.push({ guarantee: 'git-read-only', why })
+    const why = `${grant.source} holds more than ${GRANT_SCAN_ENTRIES_MAX} entries: deeper repositories and protected names were not looked for`
+    reservations.push({ guarantee: 'git-read-only', why }, { guarantee: 'control-files-protected', why })
   }
   const open = unread.find(folder => couldBeOpened(folder))
   if (open === undefined) return
@@ -113,32 +137,48 @@ function watchAbsent(scan: TreeScan, grant: LandedRule, names: ReadonlySet<strin
   }
 }
 
+/** A grant that is or lies in a git folder has no working tree to write, only what git reads and runs. */
+function refuseGitFolder({ path, source }: LandedRule): void {
+  const gitFolder = gitFolderAround(path)
+  if (gitFolder === null) return
+  const text = `${source} lies in the git folder ${shown(gitFolder)}, whose settings and hooks git runs: grant a folder of a working tree, or lift it with --unprotect .git`
+  throw new Refusal('protected', { path, landed: path, name: gitFolder }, text)
+}
+
+interface Surveyed {
+  readonly scan: TreeScan
+  readonly grant: LandedRule
+  readonly writes: readonly LandedRule[]
+  readonly homes: readonly string[]
+}
+
 /** Repositories inside the grant and the ones the grant lies in: both name places that a process may be able to write. */
-function protectRepositories(
-  scan: TreeScan,
-  grant: LandedRule,
-  writes: readonly LandedRule[],
-  collected: Collected,
-): void {
+function protectRepositories({ scan, grant, writes, homes }: Surveyed, collected: Collected): void {
   const inside = scan.found.flatMap(({ name, path }) => (name === '.git' ? [readRepository(path)] : []))
   for (const repository of [...inside, ...repositoriesAbove(grant.path)]) {
     if (repository === null) continue
-    for (const place of placesOf(repository)) protectPlace(place, repository, writes, collected)
+    const named = { source: `default: git of ${repository.worktree}`, of: `git of ${shown(repository.worktree)}` }
+    for (const place of placesOf(repository, homes)) protectPlace(place, named, writes, collected)
   }
 }
 
-function placesOf(repository: Repository): string[] {
+function placesOf(repository: Repository, homes: readonly string[]): string[] {
   const { kind, gitDir, commonDir } = repository
-  return [...(kind === 'file' ? [gitDir, commonDir] : []), ...placesNamedBy(repository)]
+  return [...(kind === 'file' ? [gitDir, commonDir] : []), ...placesNamedBy(repository, homes)]
+}
+
+interface NamedBy {
+  readonly source: string
+  /** Who names it, in words. */
+  readonly of: string
 }
 
 function protectPlace(
   place: string,
-  { worktree }: Repository,
+  { source, of }: NamedBy,
   writes: readonly LandedRule[],
   collected: Collected,
 ): void {
-  const source = `default: git of ${worktree}`
   const landing = land(place, { cwd: '/' })
   if (landing instanceof Refusal) {
     if (writes.some(grant => isWithin(place, grant.path))) throw landing
@@ -146,14 +186,14 @@ function protectPlace(
   }
   const link = landing.links.find(({ path }) => writes.some(grant => isWithin(path, grant.path)))
   if (link !== undefined) {
-    const text = `git of ${shown(worktree)} uses ${shown(place)} through the link ${shown(link.path)}, which a process could point elsewhere: name the real place in its settings`
+    const text = `${of} uses ${shown(place)} through the link ${shown(link.path)}, which a process could point elsewhere: name the real place in its settings`
     throw new Refusal('crosses-writable-link', { path: place, link: link.path }, text)
   }
   const { landed: path, identity, type } = landing
   const held = writes.find(grant => isWithin(grant.path, path))
   if (held !== undefined) {
-    const what = 'the folder whose programs git runs'
-    const text = `${held.source} lies in ${shown(path)}, ${what} (core.hooksPath of ${shown(worktree)}): grant another folder`
+    const what = 'what git reads or runs'
+    const text = `${held.source} lies in ${shown(path)}, ${what} (${of}): grant another folder`
     throw new Refusal('control-file-inside', { folder: held.path, file: path, what }, text)
   }
   if (!writes.some(grant => isWithin(path, grant.path))) return

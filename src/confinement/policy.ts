@@ -42,7 +42,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   if (facts.cgroup.rootProblem !== undefined) throw cgroupRefusal(request.cgroupRoot, facts.cgroup.rootProblem)
   const workspace = landWorkspace(request.workspace, facts)
   const writes = landWrites(request, workspace)
-  const protection = landProtects({ writes, workspace, unprotect: request.unprotect })
+  const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes })
   const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
   const hides = landHides({ request, workspace, reads, writes, system: systemPlaces(facts), homes: facts.homes })
   const { selfBinds, reservations } = bindAncestors({ protects: protection.protects, hides: hides.hides, writes })

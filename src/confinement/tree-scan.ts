@@ -2,6 +2,7 @@
  * What stands inside a write grant when the policy is landed: protected names at any depth and bare repositories.
  * It follows no link, so everything it finds lies in the grant under the path it is found at.
  */
+import { isUtf8 } from 'node:buffer'
 import { type Dirent, readdirSync } from 'node:fs'
 import { GRANT_SCAN_ENTRIES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
@@ -21,6 +22,8 @@ export interface TreeScan {
   readonly cut: boolean
   /** Folders that could not be listed: nothing is known of what they hold. */
   readonly unread: readonly string[]
+  /** What was found on paths that are no UTF-8, for messages: no rule can name them. */
+  readonly unnameable: readonly string[]
 }
 
 /**
@@ -41,6 +44,7 @@ interface Pending {
 export function scanTree(grant: string, names: ReadonlySet<string>, entriesMax = GRANT_SCAN_ENTRIES_MAX): TreeScan {
   const found: FoundName[] = []
   const unread: string[] = []
+  const unnameable: string[] = []
   let entriesLeft = entriesMax
   const queue: Pending[] = [{ path: grant, inDependencies: false }]
   for (let at = 0; at < queue.length; at++) {
@@ -52,14 +56,20 @@ export function scanTree(grant: string, names: ReadonlySet<string>, entriesMax =
       continue
     }
     entriesLeft -= entries.length
-    if (entriesLeft < 0) return { found, cut: true, unread }
+    if (entriesLeft < 0) return { found, cut: true, unread, unnameable }
     if (isBareRepository(entries) && folder.path !== grant) {
       found.push({ path: folder.path, name: 'bare repository', type: 'folder' })
       continue
     }
     for (const entry of entries) visit(entry, folder, names, found, queue)
+    if (entries.some(isGarbled)) {
+      const raw = scanRaw(folder.path, names, entriesLeft)
+      unnameable.push(...raw.found)
+      entriesLeft = raw.entriesLeft
+      if (entriesLeft < 0) return { found, cut: true, unread, unnameable }
+    }
   }
-  return { found, cut: false, unread }
+  return { found, cut: false, unread, unnameable }
 }
 
 function visit(entry: Dirent, folder: Pending, names: ReadonlySet<string>, found: FoundName[], queue: Pending[]): void {
@@ -69,6 +79,56 @@ function visit(entry: Dirent, folder: Pending, names: ReadonlySet<string>, found
     found.push({ path, name, type: typeOf(entry) })
   } else if (entry.isDirectory()) {
     queue.push({ path, inDependencies: folder.inDependencies || DEPENDENCY_FOLDERS.has(name) })
+  }
+}
+
+/** A folder whose name, as text, may be another one: bytes that are no UTF-8 read as U+FFFD. */
+function isGarbled(entry: Dirent): boolean {
+  return entry.isDirectory() && entry.name.includes('\ufffd')
+}
+
+/** Looks by bytes through the folders of `parent` whose names are no UTF-8, for what the other scan looks for. */
+function scanRaw(
+  parent: string,
+  names: ReadonlySet<string>,
+  entriesMax: number,
+): { readonly found: readonly string[]; readonly entriesLeft: number } {
+  const found: string[] = []
+  let entriesLeft = entriesMax
+  const above = Buffer.from(parent)
+  const queue = (listRaw(above) ?? [])
+    .filter(entry => entry.isDirectory() && !isUtf8(entry.name))
+    .map(({ name }) => childOf(above, name))
+  for (let folder = queue.pop(); folder !== undefined && entriesLeft >= 0; folder = queue.pop()) {
+    const entries = listRaw(folder)
+    entriesLeft -= entries?.length ?? 0
+    if (entries === null || isBareRepository(entries)) found.push(folder.toString())
+    for (const entry of entries ?? []) {
+      const path = childOf(folder, entry.name)
+      if (names.has(folded(entry.name.toString()))) found.push(path.toString())
+      else if (entry.isDirectory()) queue.push(path)
+    }
+  }
+  return { found, entriesLeft }
+}
+
+function childOf(folder: Buffer, name: Buffer): Buffer {
+  return Buffer.concat([folder, Buffer.from('/'), name])
+}
+
+/** A directory entry, by name as text or as bytes. */
+interface Entry<Name> {
+  readonly name: Name
+  isDirectory(): boolean
+}
+
+/** As {@link list}, by bytes. */
+function listRaw(path: Buffer): Entry<Buffer>[] | null {
+  try {
+    // The types of Node know no names as bytes together with file types; readdir(3) gives both.
+    return readdirSync(path, { withFileTypes: true, encoding: 'buffer' } as never) as unknown as Entry<Buffer>[]
+  } catch (error) {
+    return errnoOf(error) === 'ENOENT' ? [] : null
   }
 }
 
@@ -82,9 +142,9 @@ function list(path: string): Dirent[] | null {
 }
 
 /** A folder that git takes for a repository without a working tree (gitrepository-layout(5)). */
-function isBareRepository(entries: readonly Dirent[]): boolean {
+function isBareRepository(entries: readonly Entry<string | Buffer>[]): boolean {
   const has = (name: string, folder: boolean): boolean =>
-    entries.some(entry => entry.name === name && entry.isDirectory() === folder)
+    entries.some(entry => entry.name.toString() === name && entry.isDirectory() === folder)
   return has('HEAD', false) && has('objects', true) && has('refs', true)
 }
 

@@ -244,6 +244,109 @@ t.test('git: pointers, settings and links that lead into a grant', async t => {
   t.match(lifted.reservations, [{ guarantee: 'git-read-only', why: /--unprotect \.git/ }], 'and the record says so')
 })
 
+t.test('git: settings that others include, of the user, and the programs they name', async t => {
+  const ws = scratch(t)
+  const home = scratch(t)
+  tree(ws, {
+    '.git/HEAD': 'x',
+    '.git/config': '[include]\npath = ../team.config\n[filter "x"]\nclean = node tools/clean.js %f\nsmudge = cat\n',
+    'team.config': '[include]\npath = more/deep.config\n[diff]\n\texternal = ./tools/diff --stat\n',
+    'more/deep.config': `[core]\nhooksPath = hk\n[include]\npath = ../team.config\n[credential]\nhelper = "!sh login.sh"\n`,
+    'hk/pre-commit': '',
+    'tools/clean.js': '',
+    'tools/diff': '',
+    'login.sh': '',
+    'package.json': '',
+    'dot/gitconfig': '',
+    '.githooks/post-checkout': '',
+  })
+  tree(home, { '.gitconfig': `->${ws}/dot/gitconfig` })
+  writeFileSync(
+    join(ws, 'dot/gitconfig'),
+    '[core]\nhooksPath = .githooks\nfsmonitor = true\n[alias]\nx = !cat package.json\n',
+  )
+  const facts = { ...DEBIAN, homes: [home] }
+  const below = (path: string): string => path.slice(ws.length + 1)
+  const paths = (grant: string) =>
+    landPolicy(request(ws, { writeSubtrees: [grant] }), facts).protects.map(({ path }) => below(path))
+  t.same(paths('.'), [
+    '.git',
+    '.githooks',
+    'dot/gitconfig',
+    'hk',
+    'login.sh',
+    'more/deep.config',
+    'team.config',
+    'tools/clean.js',
+    'tools/diff',
+  ])
+  t.same(paths('tools'), ['tools/clean.js', 'tools/diff'])
+  const plain = scratch(t)
+  tree(plain, { 'hooks/': '', 'rel/': '' })
+  writeFileSync(join(ws, 'dot/gitconfig'), `[core]\nhooksPath = ${plain}/hooks\n`)
+  t.match(
+    landPolicy(request(plain, { writeSubtrees: ['.'] }), facts).protects,
+    [{ path: join(plain, 'hooks') }],
+    'no repository of its own',
+  )
+  writeFileSync(join(ws, 'dot/gitconfig'), '[core]\nhooksPath = ~/p/hooks\n')
+  tree(home, { 'p/hooks/': '' })
+  t.match(
+    landPolicy(request(join(home, 'p'), { writeSubtrees: ['.'] }), facts).protects,
+    [{ path: join(home, 'p/hooks') }],
+    '~',
+  )
+})
+
+t.test('git: a grant that is a git folder, or lies in one, refuses', async t => {
+  const root = scratch(t)
+  tree(root, {
+    'bare.git/HEAD': 'x',
+    'bare.git/objects/': '',
+    'bare.git/refs/': '',
+    'bare.git/hooks/': '',
+    'linked/HEAD': 'x',
+    'linked/commondir': '../bare.git',
+    'work/.git/HEAD': 'x',
+    'work/.git/objects/': '',
+    'work/.git/refs/': '',
+    'work/.git/hooks/': '',
+    'work/HEAD': 'no git folder',
+    'work/src/': '',
+  })
+  for (const workspace of ['bare.git', 'bare.git/hooks', 'linked', 'work/.git', 'work/.git/hooks']) {
+    const { code, message } = refusal(t, request(join(root, workspace), { writeSubtrees: ['.'] }))
+    t.equal(code, 'protected', workspace)
+    t.match(message, /git folder/)
+    landPolicy(request(join(root, workspace)), DEBIAN)
+    landPolicy(request(join(root, workspace), { writeSubtrees: ['.'], unprotect: ['.git'] }), DEBIAN)
+  }
+  for (const workspace of ['.', 'work', 'work/src'])
+    landPolicy(request(join(root, workspace), { writeSubtrees: ['.'] }), DEBIAN)
+})
+
+t.test(
+  'names that are no UTF-8: what is found below them refuses, the rest is let be',
+  { skip: needs('linux') },
+  async t => {
+    const odd = Buffer.from([0xff])
+    const inOdd = (root: string, ...names: string[]): Buffer =>
+      Buffer.concat([Buffer.from(`${root}/`), odd, ...names.map(name => Buffer.from(`/${name}`))])
+    for (const [name, found] of [
+      ['src', false],
+      ['.git', true],
+      ['.ENVRC', true],
+      ['a/.vscode', true],
+    ] as const) {
+      const ws = scratch(t)
+      mkdirSync(inOdd(ws, ...name.split('/')), { recursive: true })
+      const asked = request(ws, { writeSubtrees: ['.'] })
+      if (found) t.equal(refusal(t, asked).code, 'unsupported-rule', name)
+      else t.equal(landPolicy(asked, DEBIAN).writes.length, 1, name)
+    }
+  },
+)
+
 t.test('git: a link at .git refuses, and so does a way through a link', async t => {
   const ws = scratch(t)
   tree(ws, {
