@@ -30,6 +30,8 @@ export const TMP_TMPFS_BYTES = 1 * GiB
 export const ARGUMENT_BYTES_MAX = 128 * KiB - 1
 /** bubblewrap's own bound on argument words (MAX_ARGS in bubblewrap.c). */
 export const BWRAP_WORDS_MAX = 9_000
+/** PATH_MAX of Linux without its terminating NUL: what is longer cannot be named again (path_resolution(7)). */
+export const PATH_BYTES_MAX = 4_095
 /** Links followed before a path is given up (kernel MAXSYMLINKS). */
 export const SYMLINKS_MAX = 40
 /** Ancestors of protected paths that are bound on themselves (decisions 28). */
@@ -65,6 +67,8 @@ export const FIRST_BYTE_MS = 180_000
 export const STREAM_IDLE_MS_DEFAULT = 60_000
 
 // --- file tools (contract §8) ---
+/** Made folders that a result names; each label is at most {@link PATH_BYTES_MAX} long. */
+export const CREATED_FOLDERS_TOLD = 10
 export const READ_BYTES_DEFAULT = 64 * KiB
 export const READ_BYTES_MAX = 256 * KiB
 export const READ_LINE_CHARS_MAX = 2_000

@@ -1,9 +1,10 @@
 /** What the file tools may reach: from the landed policy where a boundary stands, from the flags alone where none does. */
-import type { Policy, PolicyRequest } from '../confinement/types.js'
+import { landHides } from '../confinement/policy-hides.js'
+import type { LandedRule, Policy, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import { indexControlFiles, NO_CONTROL_FILES } from '../paths/control-files.js'
 import { protectedNames } from '../paths/protected-names.js'
-import { type LandedPlace, land, landPlace } from '../paths/resolve.js'
+import { land, missing } from '../paths/resolve.js'
 import { parseWriteScope } from '../paths/write-scope.js'
 import type { FileReach } from '../tools/folders.js'
 
@@ -14,31 +15,47 @@ export interface ReachOptions {
   /** `GLOB=SCOPE` as given, in order. */
   readonly writeScope: readonly string[]
   readonly cwd: string
+  /** Home folders of the user. */
+  readonly homes: readonly string[]
 }
 
 /** Throws the refusal of the first path or rule that cannot be honoured. */
-export function fileReach({ request, policy, writeScope, cwd }: ReachOptions): FileReach {
+export function fileReach({ request, policy, writeScope, cwd, homes }: ReachOptions): FileReach {
   const controls = indexControlFiles(request.controlFiles, cwd)
   if (controls instanceof Refusal) throw controls
+  const { workspace, reads, hides, hiddenElsewhere } = policy ?? readingOnly(request, cwd, homes)
   return {
-    workspace: policy?.workspace ?? workspacePlace(request.workspace, cwd),
-    reads: policy?.reads ?? request.read.map(path => placeOf(path, cwd)),
-    hides: policy?.hides ?? request.hide.map(path => placeOf(path, cwd)),
+    workspace,
+    reads,
+    hides: [...hides, ...hiddenElsewhere],
     protects: policy?.protects ?? [],
     protectedNames: protectedNames(request.unprotect),
     controlFiles: policy === null ? NO_CONTROL_FILES : controls,
+    homes,
     writeScopeLayers: [writeScope.map(parseWriteScope)],
     canWrite: policy !== null,
   }
 }
 
-function placeOf(path: string, cwd: string): LandedPlace {
-  const place = landPlace(path, { cwd })
-  if (place instanceof Refusal) throw place
-  return place
+type Reading = Pick<Policy, 'workspace' | 'reads' | 'hides' | 'hiddenElsewhere'>
+
+/** Without a boundary the same is hidden as with one: what `--hide` names, and the secrets of a home folder that is opened. */
+function readingOnly(request: PolicyRequest, cwd: string, homes: readonly string[]): Reading {
+  const workspace = workspaceRule(request.workspace, cwd)
+  const reads = [workspace, ...request.read.map(path => ruleOf(path, `--read ${path}`, cwd))]
+  const { hides, elsewhere } = landHides({ request, workspace, reads, writes: [], system: [], homes })
+  return { workspace, reads, hides, hiddenElsewhere: elsewhere }
 }
 
-function workspacePlace(path: string, cwd: string): LandedPlace {
+function ruleOf(path: string, source: string, cwd: string): LandedRule {
+  const landing = land(path, { cwd })
+  if (landing instanceof Refusal) throw landing
+  if (!landing.exists) throw missing(landing)
+  const { landed, identity, type } = landing
+  return { path: landed, source, identity, type: type === 'folder' ? 'folder' : 'file' }
+}
+
+function workspaceRule(path: string, cwd: string): LandedRule {
   const landing = land(path, { cwd })
   const why =
     landing instanceof Refusal
@@ -48,7 +65,7 @@ function workspacePlace(path: string, cwd: string): LandedPlace {
         : landing.type === 'folder'
           ? null
           : `it is a ${landing.type}`
-  if (why === null && !(landing instanceof Refusal)) return { path: landing.landed, identity: landing.identity }
+  if (why === null) return ruleOf(path, `--workspace ${path}`, cwd)
   throw new Refusal(
     'workspace-unusable',
     { path, why: why ?? '' },

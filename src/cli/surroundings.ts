@@ -45,12 +45,14 @@ export async function openSurroundings({
   const confine = confineChoice(command, given)
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
   if (confine === 'off') refuseUnheld(given)
-  const boundary = confine === 'off' ? null : await opened({ confine, request, runId, emit })
+  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+  const boundary = confine === 'off' ? null : await opened({ confine, request, facts, runId, emit })
   const reach = fileReach({
     request,
     policy: boundary?.policy ?? null,
     writeScope: given.all('--write-scope'),
     cwd: io.cwd,
+    homes: facts.homes,
   })
   const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
   const effects = openOrClosed(boundary, given)
@@ -82,10 +84,10 @@ type OpenOptions = Parameters<typeof openBoundary>[0]
 async function opened({
   confine,
   request,
+  facts,
   runId,
   emit,
-}: Pick<OpenOptions, 'confine' | 'request' | 'runId'> & { readonly emit: Emit }): Promise<Boundary> {
-  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+}: Pick<OpenOptions, 'confine' | 'request' | 'facts' | 'runId'> & { readonly emit: Emit }): Promise<Boundary> {
   const boundary = await openBoundary({ confine, request, facts, runId, onEvent: emit, probe: 'now' })
   if (boundary instanceof Refusal) throw boundary
   return boundary

@@ -2,8 +2,8 @@
  * The git side of the folder rules: where a `.git` really is, and which other places git's settings make it run or read.
  * It reads repositories as files and runs no git, because git runs what their settings say.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { GIT_CONFIG_BYTES_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
@@ -62,6 +62,35 @@ export function placesNamedBy({ gitDir, commonDir, worktree }: Repository, homes
     settings.push(join(folder, 'config'), join(folder, 'config.worktree'))
   }
   return [...new Set([...named, ...placesInSettings(settings, { homes, worktree })])]
+}
+
+/**
+ * The place that git reads or runs and that the file at `path` (landed, there or not) is or lies in: a git folder, or what
+ * the settings of a repository around it or of the user name. Null where it is none.
+ */
+export function gitPlaceOf(path: string, homes: readonly string[]): string | null {
+  const folder = dirname(path)
+  const gitFolder = gitFolderAround(folder) ?? gitFolderMadeBy(path)
+  if (gitFolder !== null) return gitFolder
+  const named = repositoriesAbove(folder).flatMap(repository => placesNamedBy(repository, homes))
+  return [...named, ...placesOfUser(homes)].map(landedOr).find(place => isWithin(path, place)) ?? null
+}
+
+/** A folder that git would take for a repository once a file stands at `path`: planted, it runs what its config names. */
+function gitFolderMadeBy(path: string): string | null {
+  for (let at = dirname(path), child = basename(path); ; child = basename(at), at = dirname(at)) {
+    const has = (name: string): boolean =>
+      name === child || lstatSync(join(at, name), { throwIfNoEntry: false }) !== undefined
+    if (['HEAD', 'objects', 'refs', 'commondir'].includes(child) && has('HEAD')) {
+      if (has('commondir') || (has('objects') && has('refs'))) return at
+    }
+    if (at === dirname(at)) return null
+  }
+}
+
+function landedOr(path: string): string {
+  const landing = land(path, { cwd: '/' })
+  return landing instanceof Refusal ? path : landing.landed
 }
 
 /** Files with the settings of the user and the machine, which git reads before those of any repository (git-config(1), FILES). */

@@ -6,7 +6,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GRANT_SCAN_ENTRIES_MAX, MOUNTS_MAX, SELF_BINDS_MAX } from '../bounds.js'
-import { Refusal } from '../errors.js'
+import { errnoOf, Refusal } from '../errors.js'
 import type { Gap } from '../outcome.js'
 import { folded, PROTECTED_NAMES, protectedNames } from '../paths/protected-names.js'
 import { isWithin, land } from '../paths/resolve.js'
@@ -109,13 +109,14 @@ function reserve({ cut, unread, unnameable }: TreeScan, grant: LandedRule, { res
   throw new Refusal('no-permission', { path: open }, text)
 }
 
+/** A path longer than the kernel takes at once can still be walked to, step by step. */
 function couldBeOpened(folder: string): boolean {
-  if (statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()) return true
   try {
+    if (statSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.()) return true
     accessSync(folder, constants.W_OK | constants.X_OK)
     return true
-  } catch {
-    return false
+  } catch (error) {
+    return errnoOf(error) === 'ENAMETOOLONG'
   }
 }
 

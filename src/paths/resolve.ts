@@ -3,6 +3,7 @@
  * crossed. Judging it (inside a root, protected, permitted) is the work of `writable-folder.ts`.
  */
 import { readdirSync, realpathSync } from 'node:fs'
+import { PATH_BYTES_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import { type CrossedLink, type Identity, type PathType, type Step, sameIdentity, shown, walk } from './walk.js'
 
@@ -31,8 +32,8 @@ export interface LandedPlace {
 }
 
 /**
- * Lands `path`, relative to `cwd` (absolute). Refuses as {@link walk} does; a missing tail is no refusal, because a new
- * file has one.
+ * Lands `path`, relative to `cwd` (absolute). Refuses as {@link walk} does, and a path that is too long to be named
+ * (`file-unreadable`); a missing tail is no refusal, because a new file has one.
  */
 export function land(path: string, { cwd }: { readonly cwd: string }): Landing | Refusal {
   const walked = walk(path, cwd)
@@ -40,6 +41,7 @@ export function land(path: string, { cwd }: { readonly cwd: string }): Landing |
   const { steps, missingTail, links, folderMeant } = process.platform === 'darwin' ? spelledAsOnDisk(walked) : walked
   const last = steps[steps.length - 1] ?? steps[0]
   const landed = missingTail.length === 0 ? last.path : join(last.path, missingTail)
+  if (Buffer.byteLength(landed) > PATH_BYTES_MAX) return tooLong(path, landed)
   const exists = missingTail.length === 0
   return {
     asWritten: path,
@@ -52,6 +54,12 @@ export function land(path: string, { cwd }: { readonly cwd: string }): Landing |
     steps,
     folderMeant,
   }
+}
+
+/** Made step by step such a path would exist, and nothing could use it by name. */
+function tooLong(path: string, landed: string): Refusal {
+  const text = `a path of ${Buffer.byteLength(landed)} bytes is longer than the ${PATH_BYTES_MAX} that can be named: use a shorter one`
+  return new Refusal('file-unreadable', { path, errno: 'ENAMETOOLONG' }, text)
 }
 
 /** Lands a path that must exist, as a place to compare with; refuses `missing` otherwise. */

@@ -5,6 +5,7 @@
  */
 import { closeSync, lstatSync, opendirSync } from 'node:fs'
 import {
+  CREATED_FOLDERS_TOLD,
   EDIT_FILE_BYTES_MAX,
   LIST_ENTRIES_MAX,
   READ_BYTES_DEFAULT,
@@ -114,7 +115,7 @@ function entryOf(folder: GuardedFolder, name: string, reach: FileReach): JsonObj
   return [{ name, kind: 'file', bytes: stat.isFile() ? Number(stat.size) : null }]
 }
 
-/** Writes a whole file. Missing parents are made and listed in `created_folders` (absent: none were). */
+/** Writes a whole file. Missing parents are made and listed in `created_folders` (absent: none were); of many the outermost. */
 export function fileWrite(args: JsonObject, reach: FileReach): ToolOutcome {
   return answering(() => {
     const path = textArgument(args, 'path')
@@ -126,8 +127,15 @@ export function fileWrite(args: JsonObject, reach: FileReach): ToolOutcome {
     const { bytes, created } = written
     return created.length === 0
       ? { path, bytes }
-      : { path, bytes, created_folders: created.map(at => labelOf(reach, at)) }
+      : { path, bytes, ...createdFolders(created.map(at => labelOf(reach, at))) }
   })
+}
+
+/** The result tells of what was written whatever its length: the outermost folders say where the others are. */
+function createdFolders(labels: readonly string[]): JsonObject {
+  const told = labels.slice(0, CREATED_FOLDERS_TOLD)
+  const omitted = labels.length - told.length
+  return { created_folders: told, ...(omitted === 0 ? {} : { created_folders_omitted: omitted }) }
 }
 
 /** Replaces the one place where `old` stands; `bytes` is the new size. */

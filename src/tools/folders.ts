@@ -2,6 +2,7 @@
  * What the file tools may reach, and where a path of a call stands in it. Read: the workspace and what `--read` names,
  * minus what is hidden. Write: the workspace by write scope, minus what is protected (decisions 36).
  */
+import { gitPlaceOf } from '../confinement/git-guard.js'
 import { Refusal } from '../errors.js'
 import type { ControlIndex } from '../paths/control-files.js'
 import { type DeniedPlace, isDenied, specialRefusal } from '../paths/folder-checks.js'
@@ -29,6 +30,8 @@ export interface FileReach {
   /** From `protectedNames()`. */
   readonly protectedNames: ReadonlySet<string>
   readonly controlFiles: ControlIndex
+  /** Home folders of the user, whose git settings hold for every repository. */
+  readonly homes: readonly string[]
   /** All layers are asked: the run's, and a workflow step's. */
   readonly writeScopeLayers: readonly WriteScope[]
   /** False where no boundary holds: file_write and file_edit refuse. */
@@ -82,6 +85,8 @@ export function writable(path: string, reach: FileReach, operation: WriteOperati
     home: null,
   })
   if (verdict instanceof Refusal) return verdict
+  const byGit = gitRefusal(path, verdict.landed, reach)
+  if (byGit !== null) return byGit
   const byLanding = scopeRefusal(layers, verdict.components.join('/'), operation)
   if (byLanding !== null) return byLanding
   return (
@@ -90,6 +95,14 @@ export function writable(path: string, reach: FileReach, operation: WriteOperati
       components: verdict.components,
     }
   )
+}
+
+/** What git runs is kept from the tools as it is from processes, under whatever name it stands. */
+function gitRefusal(path: string, landed: string, { protectedNames, homes }: FileReach): Refusal | null {
+  const name = protectedNames.has('.git') ? gitPlaceOf(landed, homes) : null
+  if (name === null) return null
+  const text = `${shown(path)} is or lies in ${shown(name)}, which git reads or runs: it stays as it is; the operator can lift this with --unprotect .git`
+  return new Refusal('protected', { path, landed, name }, text)
 }
 
 /** A new file whose name looks like an existing one is a slip of spelling (D05); an edit needs a file that is there. */

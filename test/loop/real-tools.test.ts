@@ -25,6 +25,7 @@ function reachOf(workspace: string): FileReach {
     protects: [],
     protectedNames: protectedNames(),
     controlFiles: NO_CONTROL_FILES,
+    homes: [],
     writeScopeLayers: [],
     canWrite: true,
   }

@@ -19,6 +19,7 @@ export function reachOf(workspace: string, change: Partial<FileReach> = {}): Fil
     protects: [],
     protectedNames: protectedNames(),
     controlFiles: NO_CONTROL_FILES,
+    homes: [],
     writeScopeLayers: [],
     canWrite: true,
     ...change,

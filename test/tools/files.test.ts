@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { TOOL_RESULT_BYTES_MAX } from '../../src/bounds.js'
 import { type JsonObject, jsonBytes } from '../../src/json.js'
+import { protectedNames } from '../../src/paths/protected-names.js'
 import { parseWriteScope } from '../../src/paths/write-scope.js'
 import { editBytes } from '../../src/tools/edit-bytes.js'
 import { dirList, fileEdit, fileRead, fileWrite } from '../../src/tools/files.js'
@@ -240,6 +241,67 @@ t.test('file_write', async t => {
   t.match(write('../canary').output, { error: new RegExp(`lands at "${base}/canary".*use a path inside "${ws}"`) })
   t.equal(codeOf(fileWrite({ path: 'a', text: 'x' }, { ...reach, canWrite: false })), 'confinement-off')
   t.equal(codeOf(fileWrite({ path: 'a' }, reach)), 'bad-arguments')
+})
+
+t.test('what git reads or runs is not written, under whatever name', async t => {
+  const ws = scratch(t)
+  const home = scratch(t)
+  for (const folder of [
+    '.git',
+    'hk',
+    'team',
+    'bare/objects',
+    'bare/refs',
+    'bare/hooks',
+    'half/objects',
+    'half/refs',
+    'sub/.git',
+    'sub/hk',
+  ])
+    mkdirSync(join(ws, folder), { recursive: true })
+  writeFileSync(join(ws, '.git/HEAD'), 'x')
+  writeFileSync(
+    join(ws, '.git/config'),
+    '[core]\nhooksPath = hk\n[include]\npath = ../team/config\n[diff]\nexternal = sh team/d.sh\n',
+  )
+  writeFileSync(join(ws, 'sub/.git/HEAD'), 'x')
+  writeFileSync(join(ws, 'bare/HEAD'), 'x')
+  writeFileSync(join(ws, 'team/d.sh'), '')
+  writeFileSync(join(home, '.gitconfig'), `[core]\nhooksPath = ${ws}/global\n[include]\npath = ${ws}/included\n`)
+  const reach = reachOf(ws, { homes: [home] })
+  const write = (path: string, to = reach) => codeOf(fileWrite({ path, text: 'x' }, to))
+  for (const path of [
+    'hk/pre-commit',
+    'hk/a/b',
+    'team/config',
+    'team/d.sh',
+    'bare/hooks/update',
+    'bare/config',
+    'sub/hk/x',
+    'global/post-checkout',
+    'included',
+    'half/HEAD',
+  ])
+    t.equal(write(path), path === 'sub/hk/x' ? 'done' : 'protected', path)
+  for (const path of ['team/other', 'half/config', 'HEAD', 'sub/objects/x', 'sub/refs/x', 'package.json'])
+    t.equal(write(path), 'done', path)
+  t.equal(write('sub/HEAD'), 'protected', 'objects and refs are there by now')
+  t.equal(write('w/commondir'), 'done')
+  t.equal(write('w/HEAD'), 'protected', 'a linked one')
+  const lifted = reachOf(ws, { protectedNames: protectedNames(['.git']) })
+  for (const path of ['hk/pre-commit', 'bare/config', 'half/HEAD'])
+    t.equal(write(path, lifted), 'done', `${path} lifted`)
+})
+
+t.test('long paths: refused before anything is made, and many made folders are told in short', async t => {
+  const ws = scratch(t)
+  const reach = reachOf(ws)
+  const deep = (levels: number): string => `${'d/'.repeat(levels)}f`
+  t.equal(codeOf(fileWrite({ path: deep(2_100), text: 'x' }, reach)), 'file-unreadable')
+  t.strictSame(readdirSync(ws), [])
+  const { output, failed } = fileWrite({ path: deep(1_500), text: 'x' }, reach)
+  t.notOk(failed)
+  t.match(output, { bytes: 1, created_folders: ['d', 'd/d'], created_folders_omitted: 1_490 })
 })
 
 t.test('write scope, by spelling and by landing', async t => {
