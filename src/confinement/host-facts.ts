@@ -157,14 +157,19 @@ export function trustedProgram(name: string, path = ''): string | null {
   return null
 }
 
-/** Nobody else may change the file, its folder, or a folder above; above, the sticky bit keeps others from replacing what is ours. */
+/**
+ * Nobody else may change the file, its folder, or a folder above; above, the sticky bit keeps others from replacing what
+ * is ours. Of groups that may, only root's and our own are us: of another one's members nothing is known.
+ */
 function isTrusted(file: string): boolean {
   const own = process.getuid?.() ?? -1
+  const group = process.getgid?.() ?? -1
   for (let at = file; ; at = dirname(at)) {
-    const { uid, mode } = statSync(at)
+    const { uid, gid, mode } = statSync(at)
     const sticky = (mode & 0o1000) !== 0 && at !== file && at !== dirname(file)
     if (uid !== 0 && uid !== own) return false
-    if ((mode & 0o002) !== 0 && !sticky) return false
+    const others = gid === 0 || gid === group ? 0o002 : 0o022
+    if ((mode & others) !== 0 && !sticky) return false
     if (at === '/') return true
   }
 }

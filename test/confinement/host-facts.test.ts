@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -59,6 +59,17 @@ t.test('a launcher that others could have put there is none', { skip: needs('lin
     chmodSync(folder, folderMode)
     const found = trustedProgram('launcher-of-this-test', folder)
     t.equal(found, trusted ? file : null, `folder ${folderMode.toString(8)}, file ${fileMode.toString(8)}`)
+  }
+  if (process.getuid?.() === 0) {
+    const folder = join(root, `${0o775}-${0o755}`)
+    chownSync(folder, 0, 50)
+    t.equal(trustedProgram('launcher-of-this-test', folder), null, 'a folder that another group can change')
+    chmodSync(folder, 0o755)
+    t.equal(
+      trustedProgram('launcher-of-this-test', folder),
+      join(folder, 'launcher-of-this-test'),
+      'its group alone is no matter',
+    )
   }
   symlinkSync(join(root, '493-493/launcher-of-this-test'), join(root, '1023-493', 'another'))
   t.equal(trustedProgram('another', join(root, '1023-493')), null, 'a link that others could have made')
