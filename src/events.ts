@@ -125,7 +125,14 @@ export type HarnessEvent =
       readonly call_id?: string
       readonly decision: HookDecision
     }
-  | { readonly kind: 'tool-completed'; readonly call_id: string; readonly failed: boolean }
+  | {
+      readonly kind: 'tool-completed'
+      readonly call_id: string
+      readonly failed: boolean
+      /** Of a refusal or failure with a stable code; absent where the tool's own answer is the failure. */
+      readonly code?: string
+      readonly reason?: string
+    }
   | {
       readonly kind: 'usage'
       readonly model: string

@@ -158,8 +158,18 @@ t.test('could not run: status 1, one refused line, nothing else on stdout', asyn
     },
     {
       words: ['run', '--input', 'x', '--provider', 'anthropic', '--json'],
+      code: 'not-built-yet',
+      says: /anthropic-messages/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'openai', '--model', 'm', '--json'],
       code: 'credential-missing',
-      says: /ANTHROPIC_API_KEY/,
+      says: /OPENAI_API_KEY/,
+    },
+    {
+      words: ['run', '--input', 'x', '--provider', 'demo', '--workspace', '', '--json'],
+      code: 'bad-arguments',
+      says: /--workspace was given an empty value/,
     },
     {
       words: ['run', '--input', 'x', '--provider', 'demo', '--api-key-env', 'NO_SUCH_KEY', '--json'],
@@ -183,7 +193,7 @@ t.test('could not run: status 1, one refused line, nothing else on stdout', asyn
     },
   ]
   for (const { words, code, says } of cases) {
-    const ran = await harness(words, { cwd: ws.path, env: { ANTHROPIC_API_KEY: '' } })
+    const ran = await harness(words, { cwd: ws.path, env: { OPENAI_API_KEY: '' } })
     t.equal(ran.status, 1, words.join(' '))
     const events = eventsOf(ran.stdout)
     t.strictSame(

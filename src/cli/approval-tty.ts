@@ -18,9 +18,23 @@ export function approvalTerminal(io: Pick<Io, 'stdinIsTerminal' | 'stderrIsTermi
     input.unref()
     const output = new WriteStream(openSync('/dev/tty', constants.O_WRONLY | constants.O_NOCTTY))
     process.once('exit', () => closeQuietly(fd))
-    return lineTerminal(input, output)
+    return awake(lineTerminal(input, output), input)
   } catch {
     return null
+  }
+}
+
+/** The terminal holds the process only while somebody is asked: otherwise a run could not end, or would end unasked. */
+function awake(terminal: ApprovalTerminal, input: ReadStream): ApprovalTerminal {
+  return {
+    ask: async (question, signal) => {
+      input.ref()
+      try {
+        return await terminal.ask(question, signal)
+      } finally {
+        input.unref()
+      }
+    },
   }
 }
 

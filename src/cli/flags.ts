@@ -160,6 +160,7 @@ export const FLAGS: readonly Flag[] = [
       ['--json', null, 'verdicts as JSON lines'],
     ],
   ),
+  ...built(['tools'], [['--json', null, 'what it prints anyway']]),
   ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),
   ...built(
     ['exec'],

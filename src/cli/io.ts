@@ -1,7 +1,9 @@
 /** What a command sees of the outside: two sinks, the environment, and the request to stop. */
+
 import { fstatSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 import type { CancelledBy } from '../outcome.js'
+import { systemClock } from '../supervise/deadline.js'
 import { openSink, type Sink } from './output.js'
 
 export interface Io {
@@ -18,6 +20,8 @@ export interface Io {
   readonly stop: AbortSignal
   /** The signal that asked to stop; null when none did. */
   stoppedBy(): NodeJS.Signals | null
+  /** The errno of a failed write to stdout; null while all could be written, and where the reader just went away. */
+  outputLost(): string | null
   /** Installs the signal handlers; until then the default actions hold. */
   handleSignals(): void
 }
@@ -32,14 +36,19 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     if (!stop.signal.aborted) stop.abort(by)
   }
   let signal: NodeJS.Signals | null = null
-  const err = openSink({ fd: 2 })
-  const out = openSink({
+  let lost: string | null = null
+  const out: Sink = openSink({
     fd: 1,
-    onClosed: () => {
-      err.write('stdout was closed by its reader: stopping\n')
+    onClosed: errno => {
+      lost = errno === 'EPIPE' ? null : errno
+      err.write(
+        `${errno === 'EPIPE' ? 'stdout was closed by its reader' : `stdout cannot be written (${errno})`}: stopping\n`,
+      )
       cancel('caller')
     },
   })
+  // Two queues to one terminal would mix their lines; through one they come in the order they were said.
+  const err: Sink = isOneStream(1, 2) ? out : openSink({ fd: 2 })
   return {
     out,
     err,
@@ -52,6 +61,7 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     stdinIsTerminal: isTerminal(0),
     stop: stop.signal,
     stoppedBy: () => signal,
+    outputLost: () => lost,
     handleSignals: () =>
       handleSignals(name => {
         signal ??= name
@@ -67,6 +77,17 @@ function workingFolder(): string {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
     throw new Refusal('missing', { path: '.' }, `the working folder is gone (${errno}): change to one that exists`)
+  }
+}
+
+/** True where both descriptors lead to the same terminal or pipe. A file opened twice has two offsets and counts as two. */
+function isOneStream(a: number, b: number): boolean {
+  try {
+    const [one, other] = [fstatSync(a), fstatSync(b)]
+    const shared = one.isCharacterDevice() || one.isFIFO()
+    return shared && one.dev === other.dev && one.ino === other.ino
+  } catch {
+    return false
   }
 }
 
@@ -86,7 +107,7 @@ function isTerminal(fd: number): boolean {
 function handleSignals(asked: (signal: NodeJS.Signals) => void): void {
   let last = Number.NEGATIVE_INFINITY
   process.on('SIGINT', () => {
-    const now = performance.now()
+    const now = systemClock.now()
     if (now - last < SECOND_INTERRUPT_MS) process.exit(LEFT_AT_ONCE)
     last = now
     asked('SIGINT')

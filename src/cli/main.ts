@@ -16,12 +16,15 @@ const BUG_STATUS = 1
  */
 export function start(program: string, saveCache: () => void, installation: string): void {
   const io = openIo({ installation })
+  // Nothing left to wait for and no status yet: something that should hold the process did not.
+  process.once('beforeExit', () => process.exit(reportBug(new Error('the command ended without an end'), io)))
   void run(program, process.argv.slice(2), io)
     .catch((error: unknown) => reportBug(error, io))
     .then(async status => {
       await Promise.all([io.out.flush(), io.err.flush()])
       saveCache()
-      process.exit(status)
+      // What was to be printed is not there: success would be a lie.
+      process.exit(status === 0 && io.outputLost() !== null ? 1 : status)
     })
 }
 

@@ -12,8 +12,8 @@ export interface Sink {
 
 export interface SinkOptions {
   readonly fd: number
-  /** Called once, when the reader turns out to be gone. */
-  readonly onClosed?: () => void
+  /** Called once, when a write fails: EPIPE where the reader is gone, ENOSPC on a full disk, … */
+  readonly onClosed?: (errno: string) => void
 }
 
 export function openSink({ fd, onClosed }: SinkOptions): Sink {

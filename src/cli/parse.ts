@@ -127,6 +127,7 @@ function readCommand(name: CommandName, command: Command): Parsed {
     if (source === undefined || (source === 'default' && flag.fallback === undefined)) continue
     const value: unknown = command.getOptionValue(option.attributeName())
     if (source !== 'default' && !flag.built) throw notBuilt(flag.name)
+    if (value === '' || (Array.isArray(value) && value.includes(''))) throw emptyValue(flag.name)
     values.set(flag.name, option.negate ? value === false : (value as OptionValue))
     if (source !== 'default') checkConflicts(flag, command)
   }
@@ -148,6 +149,15 @@ function checkConflicts(flag: Flag, command: Command): void {
 
 function attribute(flag: Flag, command: Command): string | undefined {
   return command.options.find(({ long }) => long === flag.name)?.attributeName()
+}
+
+/** Most often an unset variable of a shell; read as "nothing given" it would mean something else than was meant. */
+function emptyValue(flag: string): Refusal {
+  return new Refusal(
+    'bad-arguments',
+    { argument: flag },
+    `${flag} was given an empty value: give one, or leave the option out`,
+  )
 }
 
 function notBuilt(option: string): Refusal {

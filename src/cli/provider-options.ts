@@ -61,7 +61,7 @@ export function modelChoice(given: Given, io: Pick<Io, 'env' | 'cwd'>): ModelCho
   }
   const asked = given.one('--model') ?? provider?.model
   if (asked === undefined) throw new Refusal('model-missing', {}, 'no model: give --model NAME')
-  const wire = WIRES.find(word => word === given.one('--wire')) ?? provider?.wire ?? 'openai-responses'
+  const wire = builtWire(WIRES.find(word => word === given.one('--wire')) ?? provider?.wire ?? 'openai-responses')
   return {
     baseUrl: typedUrl === undefined ? baseUrl : checkUrl(typedUrl),
     wire,
@@ -72,6 +72,16 @@ export function modelChoice(given: Given, io: Pick<Io, 'env' | 'cwd'>): ModelCho
 }
 
 const WIRES: readonly WireName[] = ['openai-responses', 'anthropic-messages', 'openai-chat']
+
+/** Said before a credential is asked for, which would not help. */
+function builtWire(wire: WireName): WireName {
+  if (wire === 'openai-responses') return wire
+  throw new Refusal(
+    'not-built-yet',
+    { option: `--wire ${wire}` },
+    `the wire ${wire} is not built yet; openai-responses is`,
+  )
+}
 
 function providerNamed(name: string): Provider {
   const known = Object.keys(PROVIDERS)

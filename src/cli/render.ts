@@ -34,13 +34,12 @@ const PROGRESS: Lines = {
     return `run ${e.run_id}: ${e.model}, ${e.published_tools.length} tools, boundary ${boundary}${uncovered}`
   },
   'turn-started': e => `turn ${e.turn}`,
-  'turn-retried': e =>
-    `turn ${e.turn} again (attempt ${e.attempt}): ${oneLine(e.reason)}; discard what it printed so far`,
+  'turn-retried': e => `turn ${e.turn} again (attempt ${e.attempt}): ${oneLine(e.reason)}`,
   'tool-requested': e => `  ${e.name} ${oneLine(JSON.stringify(e.arguments), 120)}`,
-  'approval-resolved': e => (e.approved ? null : '  denied: not approved'),
   'launch-ended': e => `  ${endingText(e.outcome.ending)} in ${Math.round(e.outcome.duration_ms)} ms`,
   'confinement-hint': e => `  hint: ${oneLine(e.text)}`,
-  'tool-completed': e => (e.failed ? '  failed' : null),
+  'tool-completed': e =>
+    e.failed ? `  failed${e.code === undefined ? '' : ` [${e.code}]`} ${oneLine(e.reason ?? '')}`.trimEnd() : null,
   'cancel-requested': e => `stopping (${e.by})`,
 }
 
@@ -85,8 +84,20 @@ export function renderer(options: RenderOptions): {
   const paint = (style: keyof typeof STYLES, text: string): string =>
     options.color ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text
   let midLine = false
+  /** Launches that only try the boundary: their end is no news. */
+  const probes = new Set<string>()
+  const endLine = (): void => {
+    if (midLine) options.stdout('\n')
+    midLine = false
+  }
   const note = (style: keyof typeof STYLES, line: string | null): void => {
-    if (line !== null) options.stderr(`${paint(style, line)}\n`)
+    if (line === null) return
+    endLine()
+    options.stderr(`${paint(style, line)}\n`)
+  }
+  const isProbe = (event: HarnessEvent): boolean => {
+    if (event.kind === 'launch-started' && event.purpose === 'probe') probes.add(event.launch_id)
+    return event.kind === 'launch-ended' && probes.has(event.launch_id)
   }
   const emit = (event: HarnessEvent): void => {
     if (event.kind === 'text-delta') {
@@ -94,22 +105,14 @@ export function renderer(options: RenderOptions): {
       midLine = !event.text.endsWith('\n')
       return
     }
+    if (event.kind === 'turn-started') endLine()
+    if (event.kind === 'turn-retried' && midLine) note('yellow', 'discard the text above: its turn is tried again')
     if (event.kind === 'started')
       for (const { tool, reason } of event.withheld) note('yellow', `note: ${tool} withheld: ${reason}`)
     note(event.kind === 'warning' ? 'yellow' : 'red', lineOf(ALWAYS, event))
-    if (options.quiet) return
-    if (event.kind === 'turn-started' && midLine) {
-      options.stdout('\n')
-      midLine = false
-    }
-    note('dim', lineOf(PROGRESS, event))
+    if (!isProbe(event) && !options.quiet) note('dim', lineOf(PROGRESS, event))
   }
-  return {
-    emit,
-    end: () => {
-      if (midLine) options.stdout('\n')
-    },
-  }
+  return { emit, end: endLine }
 }
 
 function lineOf(lines: Lines, event: HarnessEvent): string | null {

@@ -12,6 +12,7 @@ import type { Input } from '../supervise/stdio.js'
 import { chooseBoundary } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
 import { readBoundSockets } from './host-facts.js'
+import { PATH_INSIDE } from './inside-env.js'
 import { knownFailure } from './known-failures.js'
 import { launch, type Stream } from './launch.js'
 import { planLaunch } from './launch-plan.js'
@@ -220,9 +221,10 @@ export class Boundary {
   }
 }
 
-/** A probe is ours, so the operator's list of programs does not speak of it. */
+/** A probe is ours, so the operator's list of programs and search path do not speak of it. */
 function probePlan({ options, policy }: Standing, boundary: BoundaryName): LaunchPlan | Refusal {
-  return planLaunch({ boundary, policy: { ...policy, programs: null }, facts: options.facts, command: PROBE_ARGV })
+  const env = { ...policy.env, PATH: PATH_INSIDE }
+  return planLaunch({ boundary, policy: { ...policy, env, programs: null }, facts: options.facts, command: PROBE_ARGV })
 }
 
 function unavailable(boundary: string, text: string): Refusal {

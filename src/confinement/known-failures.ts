@@ -64,13 +64,21 @@ const ROWS: readonly Row[] = [
     fix: 'the seccomp profile of the container forbids mount, umount2 or sethostname: allow them',
   },
   {
+    text: /^\/run\/harness\/limit: /m,
+    probe: 'limits inside',
+    fix: 'a limit cannot be set to the value asked for: give another with --limit NAME=VALUE',
+  },
+  {
     text: /Unknown option (--\S+)/,
     probe: 'options of bubblewrap',
     fix: 'this bubblewrap is too old: version 0.8 or later is needed',
   },
 ]
 
-const UNKNOWN: KnownFailure = { probe: 'launch', fix: 'run harness doctor, which tries each part by itself' }
+const UNKNOWN: KnownFailure = {
+  probe: 'launch',
+  fix: 'npm run setup tries the boundary by itself; harness explain shows what was asked of it',
+}
 
 /** What `text` of bubblewrap means. */
 export function knownFailure(text: string): KnownFailure {

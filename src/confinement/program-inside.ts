@@ -42,6 +42,10 @@ export function programInside({ name, cwd, policy, facts }: ProgramRequest): str
 function judge(path: string, { name, policy, facts }: ProgramRequest): string | Refusal {
   const landing = land(path, { cwd: '/' })
   if (landing instanceof Refusal || !landing.exists) return missing(name, [path])
+  if (landing.type === 'folder') {
+    const details = { program: name, landed: landing.landed, is: 'folder' }
+    return new Refusal('program-not-executable', details, `${name} cannot be started: it is a folder; name a program`)
+  }
   if (!isVisible(landing.landed, policy, facts)) return notVisible(name, landing)
   const verdict = judgeProgram(landing.landed)
   if (verdict === null) return runnablePath(path, landing, policy, facts)
@@ -69,6 +73,9 @@ function notAllowed(program: string, allowed: readonly string[]): Refusal {
 }
 
 function missing(program: string, searched: readonly string[]): Refusal {
+  if (program.includes('/')) {
+    return new Refusal('program-missing', { program, searched }, `there is no program ${JSON.stringify(program)}`)
+  }
   const where = searched.length === 0 ? 'an empty PATH' : searched.join(':')
   return new Refusal(
     'program-missing',

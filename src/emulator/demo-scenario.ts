@@ -95,7 +95,7 @@ function usageAt(index: number): { input: number; output: number; cached: number
 function answerFor(tools: readonly string[]): string {
   const did = [
     ...(tools.includes('dir_list') ? ['I listed the workspace'] : []),
-    ...(tools.includes('file_read') ? ['I read greet.mjs and its test'] : []),
+    ...(tools.includes('file_read') ? ['I asked to read greet.mjs and its test'] : []),
     ...(tools.includes('file_edit') ? ['I asked to add the missing exclamation mark in greet.mjs'] : []),
     ...(tools.includes('run') ? ["I asked for the project's own test to be run"] : []),
     ...(tools.includes('file_write') ? ['I tried to write ../outside.txt, outside the workspace'] : []),

@@ -3,7 +3,7 @@
  * Whatever happens, every call leaves one `tool-requested`, one `tool-completed` and one result.
  */
 import { CALL_ARGUMENTS_BYTES_MAX } from '../bounds.js'
-import { type Json, jsonBytes } from '../json.js'
+import { isJsonObject, type Json, jsonBytes } from '../json.js'
 import { failure } from '../tools/failures.js'
 import type { Envelope, ResolvedCall, ToolOutcome } from '../tools/port.js'
 import type { TurnCall } from '../wires/port.js'
@@ -191,6 +191,16 @@ function complete(run: Run, { call }: Pending, outcome: ToolOutcome): void {
   if (bounded.programRefused !== undefined) {
     emit({ kind: 'warning', code: 'program-refused', message: bounded.programRefused })
   }
-  emit({ kind: 'tool-completed', call_id: call.call_id, failed: bounded.failed })
+  emit({ kind: 'tool-completed', call_id: call.call_id, failed: bounded.failed, ...whyFailed(bounded) })
   keep(run, resultItem(call.call_id, bounded))
+}
+
+/** The code and the words of a failure, for the record: what was refused is never only in the conversation. */
+function whyFailed({ failed, output }: ToolOutcome): { readonly code?: string; readonly reason?: string } {
+  if (!failed || !isJsonObject(output)) return {}
+  const { code, error } = output
+  return {
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof error === 'string' ? { reason: error } : {}),
+  }
 }

@@ -3,7 +3,9 @@
  * in its environment, and a child keeps the environment it was given (proc_pid_environ(5)). A program that replaces its
  * environment escapes the sweep; only a namespace holds that one.
  */
+
 import { readFileSync } from 'node:fs'
+import { systemClock } from './deadline.js'
 import { GroupTree } from './group-kill.js'
 import { isAlive, lastPid, processIds, processState, signalled } from './processes.js'
 import type { Leader, Tree } from './tree.js'
@@ -52,7 +54,7 @@ function isStray(pid: number, leader: number): boolean {
 /** A group, and whatever of it moved to other sessions. */
 export class CookieTree implements Tree {
   readonly #group: GroupTree
-  readonly #startedAt = performance.now()
+  readonly #startedAt = systemClock.now()
 
   constructor(
     private readonly leader: number,
@@ -79,7 +81,7 @@ export class CookieTree implements Tree {
   }
 
   #strays(): number[] {
-    const ageMs = performance.now() - this.#startedAt
+    const ageMs = systemClock.now() - this.#startedAt
     return cookieHolders({ launchId: this.launchId, leader: this.leader, ageMs })
   }
 }

@@ -5,7 +5,7 @@
  *
  * It holds the read end of a pipe of ours. A word on it means that we end with nothing running, and it just goes.
  */
-import { randomBytes } from 'node:crypto'
+import { randomHex } from '../random.js'
 import { type Beside, startBeside } from './spawn.js'
 
 /** Name of the variable that marks what the guardian of this process ends. */
@@ -38,7 +38,7 @@ let saysGoodbye = false
  */
 export function guarded(): { readonly env: Readonly<Record<string, string>>; readonly over: () => void } {
   if (process.platform !== 'linux') return { env: {}, over: () => undefined }
-  cookie ??= `${process.pid}-${randomBytes(12).toString('hex')}`
+  cookie ??= `${process.pid}-${randomHex(12)}`
   if (guardian === undefined || !guardian.alive()) guardian = startBeside('/bin/sh', ['-c', SCRIPT, 'guardian', cookie])
   sayGoodbyeAtExit()
   running++

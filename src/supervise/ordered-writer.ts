@@ -16,10 +16,10 @@ export class OrderedWriter {
   #busy = false
   #closed = false
 
-  /** @param onClosed called once, when a write fails: the reader is gone, or the descriptor is not open. */
+  /** @param onClosed called once, when a write fails: EPIPE where the reader is gone, or another errno. */
   constructor(
     private readonly fd: number,
-    private readonly onClosed: () => void = () => undefined,
+    private readonly onClosed: (errno: string) => void = () => undefined,
   ) {}
 
   get closed(): boolean {
@@ -53,7 +53,7 @@ export class OrderedWriter {
     }
     write(this.fd, next, 0, next.length, null, (error, written) => {
       if (error?.code === 'EAGAIN') return void setTimeout(() => this.#pump(), RETRY_MS)
-      if (error !== null) this.#close()
+      if (error !== null) this.#close(error.code ?? 'EIO')
       else this.#written(next, written)
       this.#pump()
     })
@@ -65,10 +65,10 @@ export class OrderedWriter {
     else this.#queue.shift()
   }
 
-  #close(): void {
+  #close(errno: string): void {
     this.#closed = true
     this.#queue.length = 0
     this.#pendingBytes = 0
-    this.onClosed()
+    this.onClosed(errno)
   }
 }

@@ -1,8 +1,9 @@
 /** Bytes handed to a child as an open file without a name: nothing to find, nothing to leave behind, any size, no writer to wait for. */
-import { randomBytes } from 'node:crypto'
+
 import { closeSync, constants, fchmodSync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.js'
+import { randomHex } from '../random.js'
 import { temporaryFolder } from './private-folder.js'
 
 /** O_TMPFILE includes O_DIRECTORY, so that a kernel without it refuses instead of making a file (open(2)). */
@@ -37,7 +38,7 @@ function openUnnamed(folder: string): number {
       if (errno !== 'EOPNOTSUPP' && errno !== 'EISDIR') throw error
     }
   }
-  const path = join(folder, `b10x-harness-${randomBytes(8).toString('hex')}`)
+  const path = join(folder, `b10x-harness-${randomHex(8)}`)
   const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_NOFOLLOW, MODE)
   unlinkSync(path)
   return fd

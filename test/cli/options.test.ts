@@ -37,7 +37,11 @@ t.test('provider, endpoint, model and alias', async t => {
     credentialSource: 'provider:openai',
   })
   t.equal(openai.credential.kind === 'none' ? '' : openai.credential.read(), 'sk-one')
-  t.match(modelChoice(given('--provider', 'claude'), io), { model: 'claude-opus-5', wire: 'anthropic-messages' })
+  t.equal(
+    code(() => modelChoice(given('--provider', 'claude'), { env: {}, cwd: '/' })),
+    'not-built-yet',
+    'before a key is asked for',
+  )
   t.match(modelChoice(given('--provider', 'demo'), io), { demo: true, model: 'demo', credentialSource: 'none' })
   const typed = modelChoice(given('--provider', 'openai', '--base-url', 'http://127.0.0.1:9/v1', '--model', 'x'), io)
   t.match(

@@ -15,6 +15,7 @@ const PREDICATES = {
   git: () => runs('git', ['--version']),
   perl: () => runs('perl', ['-e', '1']),
   script: () => runs('script', ['-qec', 'true', '/dev/null']),
+  'node-pty': () => resolves('node-pty'),
   setpriv: () => runs('setpriv', ['--version']),
   'mount-namespace': () => process.getuid?.() === 0 && runs('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']),
   'immutable-flag': () => process.getuid?.() === 0 && flagHolds(),
@@ -32,6 +33,16 @@ const OF_THE_PLATFORM: ReadonlySet<Need> = new Set([
   'immutable-flag',
   'cgroup-v1-pids',
 ])
+
+/** An optional package that could be installed here. */
+function resolves(name: string): boolean {
+  try {
+    import.meta.resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}
 
 function runs(file: string, args: readonly string[]): boolean {
   try {

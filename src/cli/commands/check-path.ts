@@ -13,7 +13,7 @@ import { policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
-import { escapeLines } from '../terminal-text.js'
+import { oneLine } from '../terminal-text.js'
 import type { Invocation } from './invocation.js'
 
 export async function checkPath({ given, words }: Invocation, io: Io): Promise<number> {
@@ -69,5 +69,5 @@ function jsonLine(path: string, verdict: Verdict): string {
 function textLine(path: string, verdict: Verdict): string {
   const said =
     verdict instanceof Refusal ? `refused [${verdict.code}] ${verdict.message}` : `writable, lands at ${verdict.landed}`
-  return `${escapeLines(`${path}: ${said}`)}\n`
+  return `${oneLine(`${path}: ${said}`, Number.POSITIVE_INFINITY)}\n`
 }

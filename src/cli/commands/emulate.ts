@@ -59,20 +59,18 @@ function portOf(given: Given): number {
 /** One line for each request as it comes, until the stop is asked for. */
 async function watch(emulator: Emulator, given: Given, io: Io): Promise<void> {
   let seen = 0
-  while (!io.stop.aborted) {
-    for (; seen < emulator.requests.length; seen++) {
-      const request = emulator.requests[seen]
-      if (request === undefined) break
+  const report = (): void => {
+    for (const request of emulator.requests.slice(seen)) {
       const bytes = Buffer.byteLength(request.text)
-      say(
-        io,
-        given,
-        { kind: 'request', number: seen + 1, socket: request.socket, bytes },
-        `request ${seen + 1}: ${bytes} bytes\n`,
-      )
+      const number = ++seen
+      say(io, given, { kind: 'request', number, socket: request.socket, bytes }, `request ${number}: ${bytes} bytes\n`)
     }
+  }
+  while (!io.stop.aborted) {
+    report()
     await new Promise(done => setTimeout(done, POLL_MS))
   }
+  report()
 }
 
 function say(io: Io, given: Given, json: object, text: string): void {
