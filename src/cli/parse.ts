@@ -4,7 +4,7 @@
  */
 import { Command, CommanderError, Option } from 'commander'
 import { Refusal } from '../errors.js'
-import { COMMANDS, EXIT_STATUS_HELP, PLANNED_COMMANDS } from './commands-table.js'
+import { COMMANDS, type CommandRow, EXIT_STATUS_HELP, PLANNED_COMMANDS } from './commands-table.js'
 import { type CommandName, type Flag, flagsOf } from './flags.js'
 
 declare const HARNESS_VERSION: string | undefined
@@ -49,7 +49,7 @@ export type Parsed =
 export function parseArgv(words: readonly string[]): Parsed {
   const said = { out: '', err: '' }
   let parsed: Parsed | null = null
-  const program = newProgram(said, result => {
+  const program = newProgram(words, said, result => {
     parsed = result
   })
   try {
@@ -62,12 +62,14 @@ export function parseArgv(words: readonly string[]): Parsed {
   return parsed ?? { kind: 'text', text: program.helpInformation() }
 }
 
+type Done = (parsed: Parsed) => void
+
 interface Said {
   out: string
   err: string
 }
 
-function newProgram(said: Said, done: (parsed: Parsed) => void): Command {
+function newProgram(words: readonly string[], said: Said, done: Done): Command {
   const program = new Command('harness')
     .description('Run AI agents where they can only do what you said: every process starts inside a named boundary.')
     .version(`harness ${VERSION}`, '-V, --version', 'print the version')
@@ -76,14 +78,7 @@ function newProgram(said: Said, done: (parsed: Parsed) => void): Command {
     .enablePositionalOptions()
     .addHelpText('after', EXIT_STATUS_HELP)
   quiet(program, said)
-  for (const { name, arguments: args, text, example } of COMMANDS) {
-    const command = quiet(program.command(name), said).description(text).helpOption('-h, --help', 'print this help')
-    for (const flag of flagsOf(name)) command.addOption(optionOf(flag))
-    if (args !== undefined) command.argument(args)
-    if (name === 'exec' || name === 'explain') command.passThroughOptions()
-    command.addHelpText('after', `\nExample:\n${example.map(line => `  ${line}`).join('\n')}\n${plannedHelp(name)}`)
-    command.action(() => done(readCommand(name, command)))
-  }
+  for (const row of COMMANDS) addCommand(program, row, { said, done, asked: words.includes(row.name) })
   for (const name of PLANNED_COMMANDS) {
     quiet(program.command(name, { hidden: true }), said)
       .allowUnknownOption()
@@ -94,6 +89,25 @@ function newProgram(said: Said, done: (parsed: Parsed) => void): Command {
       })
   }
   return program
+}
+
+interface Wiring {
+  readonly said: Said
+  readonly done: Done
+  /** False: only the name and the sentence are needed, for the list of commands and the nearest name. */
+  readonly asked: boolean
+}
+
+function addCommand(program: Command, row: CommandRow, { said, done, asked }: Wiring): void {
+  const { name, arguments: args, text, example } = row
+  const command = quiet(program.command(name), said).description(text)
+  if (args !== undefined) command.argument(args)
+  if (!asked) return
+  command.helpOption('-h, --help', 'print this help')
+  for (const flag of flagsOf(name)) command.addOption(optionOf(flag))
+  if (name === 'exec' || name === 'explain') command.passThroughOptions()
+  command.addHelpText('after', `\nExample:\n${example.map(line => `  ${line}`).join('\n')}\n${plannedHelp(name)}`)
+  command.action(() => done(readCommand(name, command)))
 }
 
 function quiet(command: Command, said: Said): Command {

@@ -90,6 +90,7 @@ export class Boundary {
   #candidates: readonly BoundaryName[]
   #confinement: AppliedConfinement
   #launches = 0
+  #closed = false
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
@@ -155,7 +156,9 @@ export class Boundary {
 
   /** Ends what still runs and waits for it. Later launches are refused by their cancelled signal. */
   async close(): Promise<void> {
-    this.#closing.abort('caller')
+    this.#closed = true
+    // An abort costs a short command more than it is worth where there is nothing to end.
+    if (this.#running.size > 0) this.#closing.abort('caller')
     await Promise.allSettled(this.#running)
   }
 
@@ -189,6 +192,10 @@ export class Boundary {
     this.#confinement = outcome.confinement
   }
 
+  #signalFor({ signal }: RunRequest): AbortSignal {
+    return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
+  }
+
   async #launchPlan(request: RunRequest, plan: LaunchPlan): Promise<Outcome | Refusal> {
     const { options, policy, rules } = this.#standing
     const folders = checkLaunchFolders(
@@ -210,7 +217,7 @@ export class Boundary {
       stdin: request.stdin ?? null,
       stdout: request.stdout ?? 'capture',
       stderr: request.stderr ?? 'capture',
-      signal: AbortSignal.any([...(request.signal === undefined ? [] : [request.signal]), this.#closing.signal]),
+      signal: this.#closed ? AbortSignal.abort('caller') : this.#signalFor(request),
       ...(request.kill === undefined ? {} : { kill: request.kill }),
       wallMs: Math.min(request.wallMs ?? policy.limits.wall, policy.limits.wall),
       graceMs: request.graceMs ?? GRACE_MS_DEFAULT,

@@ -46,8 +46,6 @@ export interface LaunchOptions {
 /** Options longer than this travel through a descriptor, so that they never meet the kernel's bound on argument lists. */
 const ARGS_INLINE_BYTES_MAX = 100 * 1024
 
-let descriptorsChecked = false
-
 /**
  * Launches `plan`; `folders` is a verdict of `checkLaunchFolders` on this very launch (decisions 37). Everything that can
  * happen to the command is an outcome. Throws a Refusal where the call itself is refused before anything is started:
@@ -58,11 +56,8 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
   if (!LaunchFolders.made(folders)) throw new TypeError('launch() takes a verdict of checkLaunchFolders()')
   limitMs('wall', options.wallMs)
   checkedGraceMs(options.graceMs)
-  if (!descriptorsChecked) {
-    const refusal = inheritableRefusal()
-    if (refusal !== null) throw refusal
-    descriptorsChecked = true
-  }
+  const refusal = inheritableRefusal()
+  if (refusal !== null) throw refusal
   const clock = options.clock ?? systemClock
   const blank = blankOutcome(plan, clock)
   if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }

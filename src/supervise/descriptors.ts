@@ -26,17 +26,23 @@ function closesOnExec(fd: number): boolean {
   }
 }
 
+/** Looked for once: only what came to us is inheritable, never what Node opens, and the look costs as much as a short file. */
+let noneLeft = false
+
 /** Closes every inheritable descriptor above 2 but those in `keep`; for the start of a program. Returns what it closed. */
 export function closeInherited(keep: ReadonlySet<number> = new Set()): number[] {
   const closed = inheritable().filter(fd => !keep.has(fd))
   for (const fd of closed) closeSync(fd)
+  noneLeft ||= keep.size === 0
   return closed
 }
 
 /** The refusal to launch while a command would inherit a descriptor; null when none would be. */
 export function inheritableRefusal(): Refusal<'inheritable-descriptors'> | null {
+  if (noneLeft) return null
   const descriptors = inheritable()
-  if (descriptors.length === 0) return null
+  noneLeft = descriptors.length === 0
+  if (noneLeft) return null
   return new Refusal(
     'inheritable-descriptors',
     { descriptors },
