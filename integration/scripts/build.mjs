@@ -32,7 +32,10 @@ const common = {
 
 async function compile() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const result = await execa(process.execPath, [tsc, '-p', join(root, 'tsconfig.json'), '--outDir', next], { reject: false, cwd: root })
+  const result = await execa(process.execPath, [tsc, '-p', join(root, 'tsconfig.json'), '--outDir', next], {
+    reject: false,
+    cwd: root,
+  })
   if (result.exitCode === 0) return
   process.stderr.write(`${result.stdout}\n${result.stderr}\n`)
   process.exit(1)

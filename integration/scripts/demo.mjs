@@ -4,11 +4,11 @@
  *
  * Where no boundary can be had, the same run goes on with the four reading tools and says what would bring the rest.
  */
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import { dirSync } from 'tmp-promise'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const harness = join(root, 'dist', 'bin', 'harness.cjs')
@@ -25,7 +25,7 @@ const SAMPLE = {
 }
 
 function sampleWorkspace() {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'harness-demo-')))
+  const folder = realpathSync(dirSync({ prefix: 'harness-demo', mode: 0o700 }).name)
   for (const [name, text] of Object.entries(SAMPLE)) writeFileSync(join(folder, name), text)
   return folder
 }

@@ -1,8 +1,8 @@
 /** Runs the built programs the way a person does, and reads back what they said. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { execa, type Options } from 'execa'
+import { dirSync } from 'tmp-promise'
 import type { HarnessEvent } from '../../src/events.js'
 import { projectRoot } from '../../test/support/root.js'
 
@@ -47,7 +47,7 @@ export interface Scratch {
 
 /** A folder of its own for one test. */
 export function scratch(files: Readonly<Record<string, string>> = {}): Scratch {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'harness-test-')))
+  const path = realpathSync(dirSync({ prefix: 'harness-test', mode: 0o700 }).name)
   const write = (name: string, text: string): string => {
     const file = join(path, name)
     mkdirSync(dirname(file), { recursive: true })

@@ -2,7 +2,7 @@
  * A folder of our own, mode 0700, for FIFOs. It is removed when the process exits; one whose owner was killed is removed
  * at the next start, told by the pid and start time in its name.
  */
-import { lstatSync, readdirSync, rmSync } from 'node:fs'
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
@@ -36,15 +36,14 @@ export class PrivateFolder {
   ) {}
 
   /** Throws `control-file-inside` where the folder would lie in one that others may write, and what landing refuses. */
-  static async make({ parent = temporaryFolder(), outside }: PrivateFolderRequest): Promise<PrivateFolder> {
+  static make({ parent = temporaryFolder(), outside }: PrivateFolderRequest): PrivateFolder {
     const landing = land(parent, { cwd: '/' })
     if (landing instanceof Refusal) throw landing
     const inside = outside.find(folder => isWithin(landing.landed, folder))
     if (inside !== undefined) throw mayBeWritten(landing.landed, inside)
     removeLeftOvers(landing.landed)
-    // Loaded here because a launch that captures nothing needs no folder and should not pay for it.
-    const { dir } = await import('tmp-promise')
-    const { path } = await dir({ mode: 0o700, tmpdir: landing.landed, prefix: `${PREFIX}-${ownName()}`, keep: true })
+    // mkdtemp(3): mode 0700, a name that was free. A package for this would be loaded by every short command.
+    const path = mkdtempSync(join(landing.landed, `${PREFIX}-${ownName()}-`))
     const folder = new PrivateFolder(path, landing.landed)
     process.once('exit', () => folder.remove())
     return folder

@@ -39,7 +39,7 @@ async function makeShared(outside: readonly string[]): Promise<{ folder: Private
       `${mkfifo.message}: install coreutils, which output is captured with`,
     )
   }
-  const folder = await PrivateFolder.make({ outside })
+  const folder = PrivateFolder.make({ outside })
   const pool = new FifoPool(folder, async paths => {
     await runToEnd(mkfifo, ['-m', FIFO_MODE, ...paths])
   })

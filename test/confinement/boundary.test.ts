@@ -144,7 +144,7 @@ t.test('what bubblewrap says and what to do about it', async t => {
     ],
     ['bwrap: Creating new namespace failed: Operation not permitted', 'namespaces', /SYS_ADMIN/],
     ['bwrap: Unknown option --disable-userns', 'options of bubblewrap', /too old/],
-    ['something nobody has seen', 'launch', /doctor/],
+    ['something nobody has seen', 'launch', /npm run setup/],
   ]
   for (const [text, probe, fix] of cases) {
     const known = knownFailure(text)

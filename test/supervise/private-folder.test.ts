@@ -24,18 +24,18 @@ import { needs } from '../support/needs.js'
 
 t.test('the folder', async t => {
   const parent = t.testdir({ grant: { inner: {} } })
-  const folder = await PrivateFolder.make({ parent, outside: [] })
+  const folder = PrivateFolder.make({ parent, outside: [] })
   t.equal(statSync(folder.path).mode & 0o777, 0o700)
   t.not(folder.fresh('a'), folder.fresh('a'))
   folder.remove()
   folder.remove()
   t.notOk(existsSync(folder.path))
-  await t.rejects(PrivateFolder.make({ parent: join(parent, 'grant', 'inner'), outside: [join(parent, 'grant')] }), {
+  t.throws(() => PrivateFolder.make({ parent: join(parent, 'grant', 'inner'), outside: [join(parent, 'grant')] }), {
     code: 'control-file-inside',
   })
   symlinkSync(join(parent, 'grant'), join(parent, 'link'))
-  await t.rejects(
-    PrivateFolder.make({ parent: join(parent, 'link'), outside: [join(parent, 'grant')] }),
+  t.throws(
+    () => PrivateFolder.make({ parent: join(parent, 'link'), outside: [join(parent, 'grant')] }),
     { code: 'control-file-inside' },
     'by where it lands',
   )
@@ -63,7 +63,7 @@ t.test('left-overs of dead owners', async t => {
 
 t.test('FIFOs', async t => {
   const parent = t.testdir({})
-  const folder = await PrivateFolder.make({ parent, outside: [] })
+  const folder = PrivateFolder.make({ parent, outside: [] })
   let calls = 0
   const pool = new FifoPool(folder, async paths => {
     calls++
