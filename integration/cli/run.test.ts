@@ -309,7 +309,8 @@ t.test('a reader that goes away stops the run with a plain status (P077)', async
   const ws = scratch(SAMPLE)
   t.teardown(ws.remove)
   const endpoint = await scripted([
-    { reply: { text: 'x'.repeat(500_000) }, fault: { chunk_bytes: 2_000, delay_ms: 10 } },
+    { reply: { text: 'x'.repeat(200_000), calls: [{ name: 'dir_list', arguments: {} }] } },
+    { reply: { text: 'never said' }, fault: { stall_ms: 60_000 } },
   ])
   const command = [process.execPath, harnessBin, ...against(endpoint, ws.path)].map(word => `'${word}'`).join(' ')
   const { stdout, stderr } = await execa('bash', [
