@@ -11,7 +11,6 @@ export const WALL_MS_DEFAULT = 600_000
 export const WALL_MS_MAX = 86_400_000
 /** TERM to KILL. */
 export const GRACE_MS_DEFAULT = 2_000
-export const HOOK_GRACE_MS_DEFAULT = 1_000
 /** After the leader's exit, how long output that is still in the pipe is waited for. */
 export const DRAIN_MS = 250
 /** After KILL, how long a tree may take to be gone before we say that it is not (a process in an uninterruptible wait). */

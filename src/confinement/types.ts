@@ -80,12 +80,6 @@ export interface Policy {
   readonly cgroupRoot?: string
 }
 
-/** A fact that was tried, and what it came to. Absent is not false: `unknown` refuses. */
-export type Probe =
-  | { readonly kind: 'held' }
-  | { readonly kind: 'absent'; readonly why: string }
-  | { readonly kind: 'unknown'; readonly why: string }
-
 /** Everything the builders may know of the machine. Read in one file (`host-facts`), faked in tests. */
 export interface HostFacts {
   readonly platform: 'linux' | 'darwin' | 'other'
