@@ -82,6 +82,7 @@ export type NotStartedCode =
   | 'argument-list-too-long'
   | 'nul-in-argument'
   | 'sandbox-failed'
+  | 'changed-while-checked'
   | 'spawn-failed'
 
 /** The first cause of an ending wins; later ones do not change it. */

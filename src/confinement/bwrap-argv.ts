@@ -12,8 +12,8 @@ import { HOME_TMPFS_BYTES, SHM_TMPFS_BYTES, TMP_TMPFS_BYTES } from '../bounds.js
 import { isWithin } from '../paths/resolve.js'
 import { HOLD_INSIDE } from './hold.js'
 import { HOME_INSIDE } from './inside-env.js'
-import { type Mount, orderMounts } from './mount-order.js'
-import { CHILD_FDS, type FedFile, type HostFacts, type Policy } from './types.js'
+import { orderMounts } from './mount-order.js'
+import { CHILD_FDS, type FedFile, type HostFacts, type Mount, type Policy } from './types.js'
 
 const HOSTNAME_INSIDE = 'harness'
 

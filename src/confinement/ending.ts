@@ -5,19 +5,20 @@ import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Ended } from '../supervise/supervised.js'
 import type { GroupCounts } from './cgroup.js'
 import { isExecComplaint } from './hold.js'
+import type { Release } from './release.js'
 import type { LaunchPlan } from './types.js'
 
 export interface EndingFacts {
   readonly plan: Pick<LaunchPlan, 'limits' | 'command'>
   readonly ended: Pick<Ended, 'cause' | 'exit' | 'stderr'>
   readonly counts: GroupCounts
-  readonly release: { readonly released: boolean; readonly exitCode: number | null; readonly problem: string | null }
+  readonly release: Pick<Release, 'released' | 'exitCode' | 'problem'>
 }
 
 /** What we caused comes first, then what kept the command from starting, then a limit that bound, then the plain end. */
 export function endingOf(facts: EndingFacts): Ending {
   const { ended, release } = facts
-  if (release.problem !== null) return notStarted('sandbox-failed', release.problem)
+  if (release.problem !== null) return release.problem
   if (ended.cause.kind !== 'by-itself') return ended.cause
   if (!release.released) return sandboxFailed(ended.stderr)
   if (release.exitCode === null) return launcherEnded(ended)

@@ -10,6 +10,7 @@ import { bwrapArgv } from './bwrap-argv.js'
 import { guaranteesOf } from './guarantees.js'
 import { LAUNCHER_ENV } from './inside-env.js'
 import { planLimits } from './launch-limits.js'
+import { orderMounts } from './mount-order.js'
 import { hideHostSockets } from './policy-sockets.js'
 import { programInside } from './program-inside.js'
 import { type FilterArch, seccompProgram } from './seccomp-bpf.js'
@@ -76,6 +77,7 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
     boundary,
     file: facts.bwrap?.path ?? '',
     args,
+    mounts: orderMounts(policy, facts),
     optionWords,
     env: LAUNCHER_ENV,
     command,

@@ -144,7 +144,7 @@ async function startIn(
   )
   if ('kind' in supervised) return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
   if (tree === undefined) throw new Error('a supervised process without a tree')
-  const release = new Release({ supervised, tree, group, filtered: plan.seccomp.length > 0 })
+  const release = new Release({ supervised, tree, group, plan })
   const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(options.signal) })
   if (options.kill?.aborted) killNow()
   options.kill?.addEventListener('abort', killNow)

@@ -5,16 +5,7 @@
  */
 import { isWithin } from '../paths/resolve.js'
 import { byPath } from './policy-reach.js'
-import type { HostFacts, Policy } from './types.js'
-
-export type MountKind = 'read' | 'hide-folder' | 'hide-file' | 'write' | 'self' | 'protect'
-
-export interface Mount {
-  readonly kind: MountKind
-  readonly path: string
-  /** A hidden folder that holds a place opened again must be passed through. */
-  readonly holdsOpened: boolean
-}
+import type { HostFacts, Mount, MountKind, Policy } from './types.js'
 
 type Item = Pick<Mount, 'kind' | 'path'>
 

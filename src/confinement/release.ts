@@ -1,7 +1,7 @@
 /**
  * Lets the command go, in this order: bwrap tells its init, which enters the control group while the sandbox is still
  * being built; the first program says that it stands; it is seen to be in the group too; the init is seen to be past asking
- * for its parent-death signal; the first program hears the word.
+ * for its parent-death signal; what is mounted is seen to be what was judged; the first program hears the word.
  *
  * At every step our own end (kill -9 included) closes the descriptor that the first program waits on, and it ends. After
  * the last step init dies with bwrap and bwrap with us (prctl(2), PR_SET_PDEATHSIG). bwrap asks for the signal for its
@@ -11,18 +11,21 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { DRAIN_MS } from '../bounds.js'
 import { isJsonObject, type JsonObject } from '../json.js'
+import { readMounts } from '../paths/mounts.js'
+import { shown } from '../paths/walk.js'
 import type { NamespaceTree } from '../supervise/namespace-kill.js'
+import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Supervised } from '../supervise/supervised.js'
 import type { LaunchGroup } from './cgroup.js'
 import { RELEASE } from './hold.js'
-import { CHILD_FDS } from './types.js'
+import { misplaced } from './mounted.js'
+import { CHILD_FDS, type LaunchPlan } from './types.js'
 
 export interface Held {
   readonly supervised: Supervised
   readonly tree: NamespaceTree
   readonly group: LaunchGroup | null
-  /** The plan has a system-call filter, which init takes on after the parent-death signal. */
-  readonly filtered: boolean
+  readonly plan: Pick<LaunchPlan, 'seccomp' | 'mounts'>
 }
 
 /** Far above what bwrap writes; a program that gets at the descriptor fills no memory of ours. */
@@ -36,7 +39,7 @@ export class Release {
   /** Status of the command as bwrap tells it, null while and where it does not. */
   exitCode: number | null = null
   /** Why the command was never let go although the sandbox stood; null: nothing of ours failed. */
-  problem: string | null = null
+  problem: NotStarted | null = null
   #init: number | null = null
   #entered: Promise<void> = Promise.resolve()
   #over = false
@@ -97,26 +100,45 @@ export class Release {
       await this.#entered
       if (this.#init !== null) await this.held.group?.enterChildren(this.#init)
     } catch (error) {
-      return this.#giveUp(`the sandbox could not be put into its control group: ${String(error)}`)
+      const text = `the sandbox could not be put into its control group: ${String(error)}`
+      return this.#giveUp(notStarted('sandbox-failed', text))
     }
     this.#letGo(0)
   }
 
   #letGo(looks: number): void {
     if (this.#over) return
-    if (this.#init !== null && isArmed(this.#init, this.held.filtered)) {
-      this.released = true
-      // What bubblewrap and the hold had to say is behind; from here on it is the command that speaks.
-      this.held.supervised.passOn()
-      this.#pipe(CHILD_FDS.hold).write(RELEASE)
-    } else if (looks < LOOKS_MAX) setImmediate(() => this.#letGo(looks + 1))
-    else this.#giveUp('the init of the sandbox could not be seen to have tied its life to ours')
+    const init = this.#init
+    if (init !== null && isArmed(init, this.held.plan.seccomp.length > 0)) this.#letGoWhereJudged(init)
+    else if (looks < LOOKS_MAX) setImmediate(() => this.#letGo(looks + 1))
+    else {
+      const text = 'the init of the sandbox could not be seen to have tied its life to ours'
+      this.#giveUp(notStarted('sandbox-failed', text))
+    }
+  }
+
+  #letGoWhereJudged(init: number): void {
+    const { plan, supervised } = this.held
+    const path = misplaced(plan.mounts, { outside: readMounts(), inside: readMounts(init) })
+    if (path !== null) {
+      this.#giveUp(changed(path))
+      return
+    }
+    this.released = true
+    // What bubblewrap and the hold had to say is behind; from here on it is the command that speaks.
+    supervised.passOn()
+    this.#pipe(CHILD_FDS.hold).write(RELEASE)
   }
 
   /** A problem counts only where it is why the launch ended: a sandbox that failed by itself has its own words. */
-  #giveUp(problem: string): void {
+  #giveUp(problem: NotStarted): void {
     if (this.held.supervised.kill({ kind: 'cancelled', by: 'caller' })) this.problem = problem
   }
+}
+
+function changed(path: string): NotStarted {
+  const text = `what is mounted at ${shown(path)} is not what was judged: something moved it, or a folder above, meanwhile; nothing of the command was run: try again when nothing moves it`
+  return notStarted('changed-while-checked', text, { path })
 }
 
 function parsed(line: string): JsonObject | null {

@@ -126,6 +126,17 @@ export interface HostFacts {
   readonly installHint: string
 }
 
+export type MountKind = 'read' | 'hide-folder' | 'hide-file' | 'write' | 'self' | 'protect'
+
+/** One mount that a rule of the policy comes to. */
+export interface Mount {
+  readonly kind: MountKind
+  /** Landed; the same outside and inside. */
+  readonly path: string
+  /** A hidden folder that holds a place opened again must be passed through. */
+  readonly holdsOpened: boolean
+}
+
 /**
  * Descriptor numbers inside bwrap's own process; fixed, so that an argv is the same bytes every time. `hold` and `stderr`
  * reach the first program, whose shell can name descriptors of one digit only; it closes both before the command.
@@ -158,6 +169,8 @@ export interface LaunchPlan {
   readonly file: string
   /** Options, then `--`, the first program with its arguments, and the command: complete argv without argv[0]. */
   readonly args: readonly string[]
+  /** The policy's mounts in their order, as `args` asks for them. */
+  readonly mounts: readonly Mount[]
   /** How many leading words of `args` are options that may travel through `--args FD`. */
   readonly optionWords: number
   /** Environment of the launcher process itself; the confined one is in `args`. */

@@ -6,21 +6,27 @@ export interface Mount {
   readonly id: string
   /** `major:minor`. */
   readonly device: string
+  /** The folder of the filesystem that is mounted; `/` is all of it. On NFS its name with the server's. */
+  readonly root: string
   readonly point: string
   readonly readOnly: boolean
   readonly type: string
 }
 
+const NFS = /^nfs4?$/
+
 /** Parses /proc/self/mountinfo. Lines that do not have its form are left out. */
 export function parseMountinfo(text: string): Mount[] {
   return text.split('\n').flatMap(line => {
     const [left, right] = line.split(' - ')
-    const [id, , device, , point, options] = left?.split(' ') ?? []
-    const [type, , superOptions] = right?.split(' ') ?? []
-    if (id === undefined || device === undefined || point === undefined || options === undefined || type === undefined)
-      return []
+    const [id, , device, root, point, options] = left?.split(' ') ?? []
+    const [type, source, superOptions] = right?.split(' ') ?? []
+    if (id === undefined || device === undefined || root === undefined || point === undefined) return []
+    if (options === undefined || type === undefined) return []
     const readOnly = [options, superOptions ?? ''].some(list => list.split(',').includes('ro'))
-    return [{ id, device, point: unescaped(point), readOnly, type }]
+    // NFS calls every root `/` and tells the folder with the source (Linux fs/nfs/super.c, `nfs_show_path`, `nfs_show_devname`).
+    const folder = unescaped(NFS.test(type) && source !== undefined ? source : root)
+    return [{ id, device, root: folder, point: unescaped(point), readOnly, type }]
   })
 }
 
@@ -39,10 +45,10 @@ export function mountOf(landed: string, mounts: readonly Mount[]): Mount | null 
   return best
 }
 
-/** Mounts as the kernel tells them now; empty where there is no such table (macOS). */
-export function readMounts(): Mount[] {
+/** Mounts of a process as the kernel tells them now; empty where there is no such table (macOS) or no such process. */
+export function readMounts(of: number | 'self' = 'self'): Mount[] {
   try {
-    return parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'))
+    return parseMountinfo(readFileSync(`/proc/${of}/mountinfo`, 'utf8'))
   } catch {
     return []
   }

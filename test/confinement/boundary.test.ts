@@ -13,6 +13,7 @@ import { isRefusal } from '../../src/errors.js'
 import type { HarnessEvent } from '../../src/events.js'
 import { type AppliedLimit, NOTHING_CAPTURED } from '../../src/outcome.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
+import { notStarted } from '../../src/supervise/program.js'
 import { needs } from '../support/needs.js'
 
 closeInherited()
@@ -87,7 +88,7 @@ t.test('how a launch ended', async t => {
     {
       name: 'a problem of ours',
       facts: {
-        release: { released: false, exitCode: null, problem: 'no group' },
+        release: { released: false, exitCode: null, problem: notStarted('sandbox-failed', 'no group') },
         ended: { cause: { kind: 'cancelled', by: 'caller' }, exit, stderr: NOTHING_CAPTURED },
       },
       ending: { kind: 'not-started', code: 'sandbox-failed', message: 'no group' },

@@ -33,6 +33,7 @@ const plan: LaunchPlan = {
     '',
     '\u001b[2J',
   ],
+  mounts: [],
   optionWords: 4,
   env: {},
   command: ['/usr/bin/make', '', '\u001b[2J'],
