@@ -12,6 +12,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /tmp/b10x-harness-*.tgz /tmp/harness.tgz
 RUN npm install --global --omit=dev /tmp/harness.tgz && rm /tmp/harness.tgz
+# WORKDIR alone leaves the folder to root under the classic builder of Docker.
+RUN install -d -o node -g node /workspace
 USER node
 WORKDIR /workspace
 ENTRYPOINT ["/usr/bin/tini", "--", "harness"]
