@@ -100,3 +100,94 @@ t.test('on one terminal, answer and progress keep their lines', onTerminal, asyn
   t.ok(lines.includes('  dir_list {"path":"."}'), screen)
   t.ok(lines.includes('turn 2'), screen)
 })
+
+/** A run that is at `fault` of its model, or in a tool, on a terminal; `act` types. */
+async function interrupted(turns: readonly object[], more: readonly string[], act: (run: Session) => Promise<void>) {
+  const ws = scratch({ 'a.txt': 'x' })
+  const scenario = parseScenario(JSON.stringify({ version: 1, model: 'm', turns, then: 'repeat-last' }), 'inline.json')
+  const endpoint = await startEmulator({ scenario })
+  const words = ['run', '--base-url', endpoint.baseUrl, '--model', 'm', '--input', 'go', ...more]
+  const quoted = [process.execPath, harnessBin, ...words].map(word => `'${word}'`).join(' ')
+  const run = await session(`trap : INT; stty -a > before; ${quoted}; s=$?; stty -a > after; exit $s`, ws.path)
+  await act(run)
+  const { status, screen } = await run.ended
+  const restored = readFileSync(join(ws.path, 'after'), 'utf8') === readFileSync(join(ws.path, 'before'), 'utf8')
+  const closedEarly = endpoint.requests.at(-1)?.closedEarly ?? false
+  await endpoint.close()
+  ws.remove()
+  return { status, screen, restored, closedEarly }
+}
+
+const STALLS = [{ reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }]
+const SLEEPS = [{ reply: { calls: [{ name: 'run', arguments: { argv: ['sleep', '300'] } }] } }]
+const WITH_SLEEP = ['--confine', 'auto', '--allow-program', 'sleep', '--yes']
+
+t.test('Esc during a streaming turn: the request is aborted at the socket', onTerminal, async t => {
+  const ended = await interrupted(STALLS, [], async run => {
+    await run.seen('turn 1')
+    await sleep(300)
+    run.type('\u001b')
+  })
+  t.match(ended, { status: 2, restored: true, closedEarly: true, screen: /stopping \(esc\)/ })
+})
+
+t.test('Esc during a tool: its tree is ended, the run stops by name', onTerminal, async t => {
+  const ended = await interrupted(SLEEPS, WITH_SLEEP, async run => {
+    await run.seen('run {"argv":["sleep","300"]}')
+    await sleep(300)
+    run.type('\u001b')
+  })
+  t.match(ended, { status: 2, restored: true, screen: /cancelled \(esc\).*stopped: cancelled/s })
+})
+
+t.test('Ctrl-C as a key stops once; arrows, pasted text and other keys stop nothing', onTerminal, async t => {
+  const keys = await interrupted(STALLS, [], async run => {
+    await run.seen('turn 1')
+    await sleep(200)
+    run.type('\u001b[A\u001bOB\u001b[200~\u0003\u001b[201~hello\r')
+    await sleep(300)
+    run.type('\u0003')
+  })
+  t.match(keys, { status: 2, restored: true, screen: /stopping \(signal\)/ })
+})
+
+t.test('with --no-keys Esc is nothing', onTerminal, async t => {
+  const ended = await interrupted(STALLS, ['--no-keys', '--max-duration-ms', '1500'], async run => {
+    await run.seen('turn 1')
+    run.type('\u001b')
+  })
+  t.match(ended, { status: 2, restored: true, screen: /stopped: deadline/ })
+})
+
+t.test('Ctrl-Z gives the terminal back, fg takes it again', onTerminal, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const endpoint = await startEmulator({
+    scenario: parseScenario(
+      JSON.stringify({ version: 1, model: 'm', turns: STALLS, then: 'repeat-last' }),
+      'inline.json',
+    ),
+  })
+  const words = ['run', '--base-url', endpoint.baseUrl, '--model', 'm', '--input', 'go']
+  const quoted = [process.execPath, harnessBin, ...words].map(word => `'${word}'`).join(' ')
+  const shell = await session('exec bash --norc --noprofile -i', ws.path)
+  shell.type(`PS1='ready> '; stty -a > before\r`)
+  await shell.seen('ready> ')
+  shell.type(`${quoted}\r`)
+  await shell.seen('turn 1')
+  await sleep(300)
+  shell.type('\u001a')
+  await shell.seen('Stopped')
+  shell.type('stty -a > stopped\r')
+  await sleep(300)
+  shell.type('fg\r')
+  await sleep(500)
+  shell.type('\u001b')
+  await shell.seen('stopped: cancelled')
+  shell.type('stty -a > after; exit\r')
+  await shell.ended
+  await endpoint.close()
+  const read = (name: string): string => readFileSync(join(ws.path, name), 'utf8')
+  t.equal(read('stopped'), read('before'), 'while we are stopped the terminal is the shell’s')
+  t.equal(read('after'), read('before'), 'and afterwards as it was')
+})

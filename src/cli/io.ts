@@ -22,6 +22,8 @@ export interface Io {
   stoppedBy(): NodeJS.Signals | null
   /** The errno of a failed write to stdout; null while all could be written, and where the reader just went away. */
   outputLost(): string | null
+  /** A key on the operator's terminal: Esc asks to stop, Ctrl-C is the signal it would have been. */
+  pressed(key: 'esc' | 'interrupt'): void
   /** Installs the signal handlers; until then the default actions hold. */
   handleSignals(): void
 }
@@ -62,6 +64,10 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     stop: stop.signal,
     stoppedBy: () => signal,
     outputLost: () => lost,
+    pressed: key => {
+      if (key === 'esc') cancel('esc')
+      else process.kill(process.pid, 'SIGINT')
+    },
     handleSignals: () =>
       handleSignals(name => {
         signal ??= name

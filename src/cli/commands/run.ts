@@ -10,9 +10,9 @@ import { randomHex } from '../../random.js'
 import { systemClock } from '../../supervise/deadline.js'
 import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
-import { approvalTerminal } from '../approval-tty.js'
 import { operatorFiles, workspaceFacts } from '../context-files.js'
 import type { Io } from '../io.js'
+import { type OperatorTerminal, operatorTerminal } from '../operator-terminal.js'
 import type { Given } from '../parse.js'
 import { type ModelChoice, modelChoice } from '../provider-options.js'
 import { renderer, wantsColor } from '../render.js'
@@ -28,8 +28,10 @@ export async function run({ given, words }: Invocation, io: Io): Promise<number>
   const choice = modelChoice(given, io)
   const settings = { budget: budgetOf(given), sampling: samplingOf(given), rates: ratesOf(given, io.cwd) }
   const files = operatorFiles(given, io.cwd)
-  const approver = approverOf(given, io)
+  const terminal = operatorTerminal(io)
+  const approver = approverOf(given, io, terminal)
   io.handleSignals()
+  if (!given.has('--no-keys')) terminal?.watch(key => io.pressed(key))
   const runId = randomHex(8)
   const view = renderer({
     json: given.has('--json'),
@@ -45,6 +47,7 @@ export async function run({ given, words }: Invocation, io: Io): Promise<number>
     view.end()
     return statusOf(end)
   } finally {
+    terminal?.close()
     await surroundings.close()
   }
 }
@@ -58,9 +61,8 @@ function noInput(words: readonly string[]): Refusal {
   return new Refusal('bad-arguments', stray === undefined ? { argument: '--input' } : { argument: stray }, said)
 }
 
-function approverOf(given: Given, io: Io): Approver {
+function approverOf(given: Given, io: Io, terminal: OperatorTerminal | null): Approver {
   const mode = given.has('--yes') ? 'all' : ((given.one('--approve') ?? 'auto') as ApprovalMode)
-  const terminal = mode === 'auto' || mode === 'prompt' ? approvalTerminal(io) : null
   const approver = makeApprover(mode, { terminal, note: line => io.err.write(`${line}\n`) })
   if (approver instanceof Refusal) throw approver
   return approver

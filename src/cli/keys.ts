@@ -1,0 +1,91 @@
+/**
+ * Key presses from the bytes of a terminal in raw mode. Only three mean something to us; everything else, and all that is
+ * pasted, is dropped.
+ *
+ * Esc alone is told from the beginning of a sequence (arrows, function keys, Alt with a key) by what follows within
+ * 30 ms; a sequence may come in pieces. Pasted text stands between markers of its own (xterm "bracketed paste").
+ */
+import type { Clock } from '../supervise/deadline.js'
+
+export type Key = 'esc' | 'interrupt' | 'suspend'
+
+/** Longer than a terminal takes to send the rest of a sequence, shorter than a person between two presses. */
+const ESC_GAP_MS = 30
+
+const ESC = 0x1b
+const CONTROLS: Readonly<Record<number, Key>> = { 3: 'interrupt', 26: 'suspend' }
+const PASTE_BEGINS = '\u001b[200~'
+const PASTE_ENDS = '\u001b[201~'
+/** A control sequence that has not ended after so many bytes is none (ECMA-48 sequences are short). */
+const SEQUENCE_BYTES_MAX = 32
+
+/** ECMA-48: ESC [ parameters and intermediates, then one final byte; SS3 (ESC O) takes one more; any other takes none. */
+const COMPLETE = /^\u001b(?:\[[\x20-\x3f]*[\x40-\x7e]|O[\x00-\x7f]|[^[O])/
+
+export class KeyReader {
+  #pending = ''
+  #pasting = false
+  #forget: () => void = () => undefined
+
+  constructor(
+    private readonly clock: Pick<Clock, 'after'>,
+    private readonly onKey: (key: Key) => void,
+  ) {}
+
+  /** Bytes as they came, cut anywhere. */
+  push(bytes: Uint8Array): void {
+    this.#forget()
+    this.#pending += Buffer.from(bytes).toString('latin1')
+    while (this.#pending !== '' && this.#step()) {
+      // each step takes something off the front
+    }
+    if (this.#pending !== '') this.#forget = this.clock.after(ESC_GAP_MS, () => this.#gapOver())
+  }
+
+  /** Forgets what is half read. */
+  stop(): void {
+    this.#forget()
+    this.#pending = ''
+    this.#pasting = false
+  }
+
+  /** False when more bytes are needed to know what the first ones are. */
+  #step(): boolean {
+    if (this.#pasting) return this.#skipPasted()
+    const first = this.#pending.charCodeAt(0)
+    if (first !== ESC) {
+      this.#pending = this.#pending.slice(1)
+      const key = CONTROLS[first]
+      if (key !== undefined) this.onKey(key)
+      return true
+    }
+    const sequence = COMPLETE.exec(this.#pending)?.[0]
+    if (sequence === '\u001b\u001b') {
+      // Two presses in one read: the first one stood alone.
+      this.#pending = this.#pending.slice(1)
+      this.onKey('esc')
+      return true
+    }
+    if (sequence === undefined && this.#pending.length < SEQUENCE_BYTES_MAX) return false
+    this.#pending = this.#pending.slice(sequence?.length ?? SEQUENCE_BYTES_MAX)
+    this.#pasting = sequence === PASTE_BEGINS
+    return true
+  }
+
+  #skipPasted(): boolean {
+    const end = this.#pending.indexOf(PASTE_ENDS)
+    this.#pasting = end < 0
+    // The end marker may be cut: what could be its beginning is kept.
+    this.#pending = this.#pasting
+      ? this.#pending.slice(-PASTE_ENDS.length + 1)
+      : this.#pending.slice(end + PASTE_ENDS.length)
+    return !this.#pasting
+  }
+
+  #gapOver(): void {
+    if (this.#pasting) return
+    const alone = this.#pending === '\u001b'
+    this.#pending = ''
+    if (alone) this.onKey('esc')
+  }
+}
