@@ -14,6 +14,7 @@ const OBEYED: Readonly<Record<string, string>> = {
   '--prices': 'the rate card',
   '--instructions-file': "the operator's instructions",
   '--outcome-file': 'the outcome record',
+  '--log-file': "the operator's log",
 }
 
 export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'installation'>): readonly ControlFile[] {

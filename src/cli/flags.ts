@@ -109,6 +109,13 @@ export const FLAGS: readonly Flag[] = [
     ['--max-cost-microunits', 'N', 'stop when N micro-USD were spent (needs --prices)'],
     ['--prices', 'FILE', 'rate card (JSON, see README)'],
     ['--no-session', null, 'file no session (none is filed yet in any case)', { conflicts: ['--resume'] }],
+    ['--log-file', 'PATH', 'append one JSON line a launch, kill, refusal and ending to PATH'],
+    [
+      '--log-level',
+      'LEVEL',
+      'least level of --log-file (default info)',
+      { choices: ['debug', 'info', 'warn', 'error'] },
+    ],
     ['--no-keys', null, 'leave the terminal alone: Esc stops nothing'],
     ['--json', null, 'events as JSON lines on stdout'],
     ['--quiet', null, 'no progress on stderr'],
@@ -205,8 +212,6 @@ export const FLAGS: readonly Flag[] = [
     ['--hook-env', 'NAME', '', repeat],
     ['--hook-reap', 'HOW', ''],
     ['--output-schema', 'FILE', ''],
-    ['--log-file', 'PATH', ''],
-    ['--log-level', 'LEVEL', ''],
     ['--strict-documents', null, ''],
   ]),
   ...planned(

@@ -1,6 +1,7 @@
 /** `harness run`: one task, driven to an answer. Exit status 0 answered, 2 stopped for a named reason, 1 could not run. */
 
 import { Refusal } from '../../errors.js'
+import type { Emit } from '../../events.js'
 import { type ApprovalMode, type Approver, makeApprover } from '../../loop/approval.js'
 import { buildContext, type StandingContext } from '../../loop/context.js'
 import { runLoop } from '../../loop/engine.js'
@@ -12,6 +13,7 @@ import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
 import { operatorFiles, workspaceFacts } from '../context-files.js'
 import type { Io } from '../io.js'
+import { openOperatorLog } from '../operator-log.js'
 import { type OperatorTerminal, operatorTerminal } from '../operator-terminal.js'
 import type { Given } from '../parse.js'
 import { type ModelChoice, modelChoice } from '../provider-options.js'
@@ -33,6 +35,7 @@ export async function run({ given, words }: Invocation, io: Io): Promise<number>
   io.handleSignals()
   if (!given.has('--no-keys')) terminal?.watch(key => io.pressed(key))
   const runId = randomHex(8)
+  const log = await openOperatorLog(given, io, runId)
   const view = renderer({
     json: given.has('--json'),
     quiet: given.has('--quiet'),
@@ -40,15 +43,31 @@ export async function run({ given, words }: Invocation, io: Io): Promise<number>
     stdout: text => io.out.write(text),
     stderr: text => io.err.write(text),
   })
-  const surroundings = await openSurroundings({ command: 'run', given, io, runId, emit: view.emit })
+  const surroundings = await openSurroundings({ command: 'run', given, io, runId, emit: both(view.emit, log) })
   try {
     const context = contextOf(given, surroundings, files)
-    const end = await drive(given, io, { input, choice, settings, approver, runId, view, surroundings, context })
+    const end = await drive(given, io, {
+      input,
+      choice,
+      settings,
+      approver,
+      runId,
+      emit: both(view.emit, log),
+      surroundings,
+      context,
+    })
     view.end()
     return statusOf(end)
   } finally {
     terminal?.close()
     await surroundings.close()
+  }
+}
+
+function both(one: Emit, other: Emit): Emit {
+  return event => {
+    one(event)
+    other(event)
   }
 }
 
@@ -103,7 +122,7 @@ interface Parts {
   }
   readonly approver: Approver
   readonly runId: string
-  readonly view: ReturnType<typeof renderer>
+  readonly emit: Emit
   readonly surroundings: Surroundings
   readonly context: StandingContext
 }
@@ -137,7 +156,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         sampling: settings.sampling,
         started: startedFacts(parts),
         clock: systemClock,
-        emit: parts.view.emit,
+        emit: parts.emit,
         signal: io.stop,
       })
     } finally {

@@ -1,0 +1,115 @@
+/**
+ * `--log-file PATH`: a structured log for operators, one JSON line a launch, kill, refusal and ending (pino). It is made
+ * from the events of the run, so that it cannot say anything else; arguments, output and answers are never in it.
+ */
+import { closeSync, constants, openSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { errnoOf, Refusal } from '../errors.js'
+import type { Emit, HarnessEvent } from '../events.js'
+import type { Io } from './io.js'
+import type { Given } from './parse.js'
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof LOG_LEVELS)[number]
+
+interface Line {
+  readonly level: Level
+  readonly text: string
+  readonly facts: object
+}
+
+type Kind = HarnessEvent['kind']
+type Lines = { readonly [K in Kind]?: (event: Extract<HarnessEvent, { kind: K }>) => Line | null }
+
+/** What of the record is worth an operator's line; the keys are the record's own. */
+const LINES: Lines = {
+  started: e => ({
+    level: 'info',
+    text: 'run started',
+    facts: { model: e.model, boundary: e.confinement.boundary, gaps: e.confinement.gaps, tools: e.published_tools },
+  }),
+  'launch-started': e => ({
+    level: 'debug',
+    text: 'launch started',
+    facts: { launch_id: e.launch_id, purpose: e.purpose, argv0: e.argv0 },
+  }),
+  'launch-ended': ({ launch_id, outcome }) => ({
+    level: outcome.ending.kind === 'exited' ? 'info' : 'warn',
+    text: 'launch ended',
+    facts: {
+      launch_id,
+      ending: outcome.ending,
+      duration_ms: Math.round(outcome.duration_ms),
+      survivors_killed: outcome.survivors_killed,
+      peak_memory_bytes: outcome.peak_memory_bytes,
+      cpu_ms: outcome.cpu_ms,
+      tampered: outcome.tampered,
+    },
+  }),
+  'cancel-requested': e => ({ level: 'warn', text: 'cancel requested', facts: { by: e.by } }),
+  'approval-resolved': e =>
+    e.approved ? null : { level: 'warn', text: 'call not approved', facts: { call_id: e.call_id } },
+  'tool-completed': e =>
+    e.code === undefined ? null : { level: 'warn', text: 'call failed', facts: { call_id: e.call_id, code: e.code } },
+  warning: e => ({ level: 'warn', text: 'warning', facts: { code: e.code } }),
+  finished: e => ({ level: 'info', text: 'run finished', facts: { stop: e.stop, turns: e.turns } }),
+  failed: e => ({ level: 'error', text: 'run failed', facts: { code: e.code, turns: e.turns } }),
+  refused: e => ({ level: 'error', text: 'run refused', facts: { code: e.code } }),
+}
+
+/** The line of an event; null for one that an operator has no use for. */
+export function logLine(event: HarnessEvent): Line | null {
+  const make = LINES[event.kind] as ((event: HarnessEvent) => Line | null) | undefined
+  return make?.(event) ?? null
+}
+
+/**
+ * Opens the log before anything starts: one that cannot be written refuses the run. Appends; the file is made 0600.
+ * Absent flag: an emitter that does nothing. Written synchronously, so that a crash loses no line.
+ */
+export async function openOperatorLog(given: Given, io: Pick<Io, 'cwd' | 'err'>, runId: string): Promise<Emit> {
+  const named = given.one('--log-file')
+  if (named === undefined) {
+    if (given.one('--log-level') === undefined) return () => {}
+    throw new Refusal('bad-arguments', { argument: '--log-level' }, '--log-level needs --log-file PATH')
+  }
+  const dest = resolve(io.cwd, named)
+  refuseUnwritable(dest)
+  const { pino } = await import('pino')
+  const destination = pino.destination({ dest, append: true, mode: 0o600, sync: true })
+  let failed = false
+  destination.on('error', (error: Error) => {
+    if (!failed)
+      io.err.write(`warning: --log-file ${dest} cannot be written any more (${errnoOf(error) ?? error.message})\n`)
+    failed = true
+  })
+  const log = pino(
+    {
+      level: given.one('--log-level') ?? 'info',
+      base: { run_id: runId },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: label => ({ level: label }) },
+    },
+    destination,
+  )
+  return event => {
+    const line = logLine(event)
+    if (line !== null) log[line.level](line.facts, line.text)
+  }
+}
+
+/** O_NOFOLLOW: a link could lead the lines of this run into a file that somebody else reads as his own. */
+function refuseUnwritable(path: string): void {
+  try {
+    const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
+    closeSync(openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600))
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    throw new Refusal(
+      'file-unreadable',
+      { path, errno },
+      `--log-file ${path} cannot be written (${errno}): name a file of yours`,
+    )
+  }
+}
