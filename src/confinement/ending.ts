@@ -4,25 +4,29 @@ import { renderCaptured } from '../supervise/bounded-output.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Ended } from '../supervise/supervised.js'
 import type { GroupCounts } from './cgroup.js'
-import { isExecComplaint } from './hold.js'
 import type { Release } from './release.js'
 import type { LaunchPlan } from './types.js'
 
 export interface EndingFacts {
-  readonly plan: Pick<LaunchPlan, 'limits' | 'command'>
+  readonly plan: Pick<LaunchPlan, 'limits'>
   readonly ended: Pick<Ended, 'cause' | 'exit' | 'stderr'>
   readonly counts: GroupCounts
   readonly release: Pick<Release, 'released' | 'exitCode' | 'problem'>
 }
 
-/** What we caused comes first, then what kept the command from starting, then a limit that bound, then the plain end. */
+/**
+ * What we caused comes first, then what kept the command from starting, then a limit that bound, then the plain end.
+ *
+ * From the release on the status and the bytes are the command's to choose, so nothing but the plain end is read from them:
+ * a program that could not be executed after all ends as `exited` 126 or 127 with the shell's words in its stderr.
+ */
 export function endingOf(facts: EndingFacts): Ending {
   const { ended, release } = facts
   if (release.problem !== null) return release.problem
   if (ended.cause.kind !== 'by-itself') return ended.cause
   if (!release.released) return sandboxFailed(ended.stderr)
   if (release.exitCode === null) return launcherEnded(ended)
-  return commandRefused(facts, release.exitCode) ?? bound(facts, release.exitCode) ?? plainEnd(release.exitCode)
+  return bound(facts, release.exitCode) ?? plainEnd(release.exitCode)
 }
 
 /** bwrap's own words, cut: a person reads them and the table of known failures is matched against them. */
@@ -42,36 +46,24 @@ function launcherEnded({ exit, stderr }: EndingFacts['ended']): Ending {
   return sandboxFailed(stderr)
 }
 
-/** Statuses of a shell whose `exec` failed (POSIX "Shell Command Language", exit status). */
-const EXEC_FAILED = { 126: 'no-permission', 127: 'program-missing' } as const
-
-function commandRefused({ plan, ended }: EndingFacts, status: number): NotStarted | null {
-  if (status !== 126 && status !== 127) return null
-  const text = renderCaptured(ended.stderr).text
-  if (!isExecComplaint(text)) return null
-  const path = plan.command[0]
-  const said = text.trim().replace(/^.*?\d+: /, '')
-  return notStarted(
-    EXEC_FAILED[status],
-    `${path ?? 'the command'} could not be executed inside: ${said}`,
-    path === undefined ? {} : { path },
-  )
-}
-
-/** Limits that the kernel enforces with a signal of their own. */
-const LIMIT_SIGNALS: Readonly<Record<string, LimitName>> = { SIGXCPU: 'cpu', SIGXFSZ: 'file-size' }
-
-/** A limit is how the command ended only where it did not end well: one that met it and went on has its own status. */
+/**
+ * A limit is how the command ended only where the kernel counted that it was met, and where the command did not end well: one
+ * that met it and went on has its own status. SIGXFSZ leaves no count, so it stays a plain signal.
+ */
 function bound({ plan, counts }: EndingFacts, status: number): Ending | null {
   if (status === 0) return null
-  const signalName = signalOf(status)
-  const bySignal = signalName === null ? undefined : LIMIT_SIGNALS[signalName]
+  const limitOf = (name: LimitName) => plan.limits.find(limit => limit.name === name && limit.mechanism !== 'withheld')
+  const cpu = limitOf('cpu')
+  const usedUp = cpu !== undefined && counts.cpuMs !== null && counts.cpuMs >= cpu.value - CPU_SLACK_MS
+  const bySignal = usedUp && signalOf(status) === 'SIGXCPU' ? 'cpu' : undefined
   const name = counts.memoryKills > 0 ? 'memory' : counts.forksRefused > 0 ? 'pids' : bySignal
-  if (name === undefined) return null
-  const limit = plan.limits.find(applied => applied.name === name && applied.mechanism !== 'withheld')
-  if (limit === undefined) return null
+  const limit = name === undefined ? undefined : limitOf(name)
+  if (name === undefined || limit === undefined) return null
   return { kind: 'bound', name, limit: limit.value, seen: name === 'memory' ? counts.peakMemoryBytes : null }
 }
+
+/** The rlimit counts in ticks of the clock, the control group in what was really used (getrlimit(2), cgroups(7)). */
+const CPU_SLACK_MS = 100
 
 /** Signals 1 to 31 by number, as on x86-64 and arm64 (signal(7)); empty where there is none. Real-time signals have no name in Node. */
 const SIGNALS: readonly (NodeJS.Signals | '')[] = [

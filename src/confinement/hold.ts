@@ -10,14 +10,14 @@
 /** Exit status of the hold where it does not come to the command; with nothing released it is never taken for the command's. */
 const GIVEN_UP = 125
 
-/** Where the script stands inside; the argv names it (`bwrap-argv.ts`) and a shell begins its complaints with it. */
+/** Where the script stands inside; the argv names it (`bwrap-argv.ts`). */
 export const HOLD_INSIDE = '/run/harness/limit'
 
 /** What the hold says, and what it wants to hear; the words carry no meaning. */
 export const RELEASE = 'go\n'
 
 /**
- * cpu: the soft limit is a signal that can be told (SIGXCPU), the hard one two seconds later a KILL (getrlimit(2)).
+ * cpu is SOFT:HARD: the soft limit is a signal that can be told (SIGXCPU), the hard one a KILL (getrlimit(2)).
  * Number of processes: `-u` in bash and zsh, `-p` in dash and busybox.
  */
 const LIMITS = `\
@@ -26,7 +26,7 @@ case $1 in
 --nofile=*) ulimit -n "\${1#*=}" ;;
 --fsize=*) ulimit -f $(( \${1#*=} / 512 )) ;;
 --data=*) ulimit -d $(( \${1#*=} / 1024 )) ;;
---cpu=*) ulimit -t $(( \${1#*=} + 2 )) && ulimit -S -t "\${1#*=}" ;;
+--cpu=*) HARNESS_CPU=\${1#*=} && ulimit -t "\${HARNESS_CPU#*:}" && ulimit -S -t "\${HARNESS_CPU%:*}" && unset HARNESS_CPU ;;
 --nproc=*) ulimit -u "\${1#*=}" 2>/dev/null || ulimit -p "\${1#*=}" ;;
 *) echo "unknown limit $1" >&2; exit ${GIVEN_UP} ;;
 esac || exit ${GIVEN_UP}
@@ -49,8 +49,3 @@ function script(takeStderr: string): Uint8Array {
 }
 
 const SCRIPTS = { kept: script(''), given: script('exec 2>&8 8>&-\n') } as const
-
-/** True for what a shell says when the command itself could not be executed: status 126 or 127 and nothing else written. */
-export function isExecComplaint(stderr: string): boolean {
-  return /^\/run\/harness\/limit: (line )?\d+: [^\n]*\n?$/.test(stderr)
-}

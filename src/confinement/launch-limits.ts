@@ -49,12 +49,17 @@ export function planLimits(policy: Policy, facts: HostFacts, uid: number): Plann
   return { limits: applied, options: bound.map(({ option }) => option).sort(), cgroup: cgroupOf(facts) }
 }
 
+/** Seconds of CPU time between SIGXCPU, which can be told, and KILL. */
+const CPU_TELL_SECONDS = 2
+
 /** A hard limit of ours cannot be raised (setrlimit(2)), so the lower of the two binds, and the record says that one. */
-function bind({ name, resource, soft, scale }: ResourceLimit, hard: HostFacts['hardLimits']) {
-  // The hold sets the hard limit on cpu 2 s above the soft one, so that SIGXCPU comes before SIGKILL and can be told.
-  const above = resource === 'cpu' ? 2 : 0
-  const value = Math.max(1, Math.min(soft, (hard[resource] ?? Infinity) - above))
-  return { option: `--${resource}=${value}`, applied: { name, value: value * scale, mechanism: 'rlimit' as const } }
+function bind({ name, resource, soft, scale }: ResourceLimit, hardLimits: HostFacts['hardLimits']) {
+  const most = hardLimits[resource] ?? Infinity
+  const room = resource === 'cpu' ? CPU_TELL_SECONDS : 0
+  // Where even the hard limit leaves no room for a signal of its own, it is the limit.
+  const value = Math.min(soft, most > room ? most - room : most)
+  const option = resource === 'cpu' ? `--cpu=${value}:${Math.min(value + room, most)}` : `--${resource}=${value}`
+  return { option, applied: { name, value: value * scale, mechanism: 'rlimit' as const } }
 }
 
 function withheldPids(value: number): AppliedLimit {

@@ -159,7 +159,7 @@ export interface FedFile {
  * A launch, decided: nothing left to look up. Same plan, same argv.
  *
  * The command is held by its *first program*, a script of ours (`hold.ts`) that is fed through descriptor `first` and shown
- * at `/run/harness/limit`: it takes limits as prlimit(1) spells them (`--nofile=N --fsize=BYTES --cpu=SECONDS --data=BYTES
+ * at `/run/harness/limit`: it takes limits as prlimit(1) spells them (`--nofile=N --fsize=BYTES --cpu=SOFT:HARD --data=BYTES
  * --nproc=N --`), sets them, says on descriptor `hold` that it stands, and waits there. We answer only once pid 1 of the
  * sandbox has tied its life to bwrap's and bwrap's to ours; where we vanish before, it reads end-of-file and ends (decisions 20).
  */

@@ -62,16 +62,34 @@ t.test('limits: who binds what', { skip: needs('linux') }, async t => {
 t.test('limits: as options of the hold, never above a hard limit of ours', { skip: needs('linux') }, async t => {
   const options = (plan: LaunchPlan): readonly string[] =>
     plan.args.slice(plan.optionWords + 2, plan.args.indexOf('--', plan.optionWords + 1))
-  t.same(options(planned({})), ['--cpu=600', '--data=2147483648', '--fsize=1073741824', '--nofile=1024', '--nproc=256'])
+  t.same(options(planned({})), [
+    '--cpu=600:602',
+    '--data=2147483648',
+    '--fsize=1073741824',
+    '--nofile=1024',
+    '--nproc=256',
+  ])
   const hard = planned({}, { ...DEBIAN, hardLimits: { nofile: 512, cpu: 10, fsize: 2 ** 40 } })
-  t.same(options(hard).slice(0, 4), ['--cpu=8', '--data=2147483648', '--fsize=1073741824', '--nofile=512'])
+  t.same(options(hard).slice(0, 4), ['--cpu=8:10', '--data=2147483648', '--fsize=1073741824', '--nofile=512'])
   t.match(
     hard.limits.find(({ name }) => name === 'open-files'),
     { value: 512 },
     'the record says what binds',
   )
+  const cpu: [hard: number, option: string, value: number][] = [
+    [1_000, '600:602', 600_000],
+    [601, '599:601', 599_000],
+    [3, '1:3', 1_000],
+    [2, '2:2', 2_000],
+    [1, '1:1', 1_000],
+  ]
+  for (const [hard, option, value] of cpu) {
+    const plan = planned({}, { ...DEBIAN, hardLimits: { cpu: hard } })
+    t.equal(options(plan)[0], `--cpu=${option}`, `hard limit ${hard}`)
+    t.match(plan.limits, [{ name: 'wall' }, { name: 'output' }, { name: 'cpu', value }], 'and the record says it')
+  }
   const grouped = planned({}, { ...DEBIAN, cgroup: { v2: '/g' } })
-  t.same(options(grouped), ['--cpu=600', '--fsize=1073741824', '--nofile=1024'])
+  t.same(options(grouped), ['--cpu=600:602', '--fsize=1073741824', '--nofile=1024'])
 })
 
 t.test(
