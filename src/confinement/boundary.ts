@@ -5,7 +5,7 @@
 import { GRACE_MS_DEFAULT } from '../bounds.js'
 import { isRefusal, Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
-import { type AppliedConfinement, type BoundaryName, type Outcome, outcomeRecord } from '../outcome.js'
+import { type AppliedConfinement, type BoundaryName, type Ending, type Outcome, outcomeRecord } from '../outcome.js'
 import { checkLaunchFolders, type LaunchFolderRules } from '../paths/launch-folders.js'
 import { temporaryFolder } from '../supervise/private-folder.js'
 import type { Input } from '../supervise/stdio.js'
@@ -13,7 +13,7 @@ import { chooseBoundary } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
 import { readBoundSockets } from './host-facts.js'
 import { PATH_INSIDE } from './inside-env.js'
-import { knownFailure } from './known-failures.js'
+import { knownFailure, meansNoFreshProc } from './known-failures.js'
 import { launch, type Stream } from './launch.js'
 import { planLaunch } from './launch-plan.js'
 import { landPolicy } from './policy.js'
@@ -80,6 +80,9 @@ interface Standing {
   /** Candidates, strongest first. */
   readonly names: readonly BoundaryName[]
 }
+
+/** Endings that only a command has that was let go. */
+const CAME_TO_ITS_END: ReadonlySet<Ending['kind']> = new Set(['exited', 'signalled', 'bound'])
 
 /** The program of a probe: it is in every system and does nothing. */
 const PROBE_ARGV = ['true'] as const
@@ -162,7 +165,10 @@ export class Boundary {
     await Promise.allSettled(this.#running)
   }
 
-  /** Tries the candidates in turn while the sandbox itself fails: a failed one has started nothing of the command. */
+  /**
+   * Tries the next candidate where the first fails for what the next does without: a fresh /proc. A failed one has started
+   * nothing of the command. Everything else refuses: a shortage that passes must not leave a weaker boundary behind.
+   */
   async #launch(
     request: RunRequest,
     planFor: (name: BoundaryName) => LaunchPlan | Refusal,
@@ -180,13 +186,14 @@ export class Boundary {
         return outcome
       }
       if (proved(this.#standing.options.facts, [name]) !== null) return outcome
-      if (weaker.length === 0) return unavailable(name, ending.message)
+      if (weaker.length === 0 || !meansNoFreshProc(ending.message)) return unavailable(name, ending.message)
       if (this.#candidates[0] === name) this.#candidates = weaker
     }
   }
 
+  /** What we ended may never have come as far as the command. */
   #holds(name: BoundaryName, outcome: Outcome): void {
-    if (outcome.ending.kind === 'cancelled' || outcome.ending.kind === 'not-started') return
+    if (!CAME_TO_ITS_END.has(outcome.ending.kind)) return
     remember(this.#standing.options.facts, name)
     this.#candidates = [name]
     this.#confinement = outcome.confinement
@@ -239,6 +246,6 @@ function unavailable(boundary: string, text: string): Refusal {
   return new Refusal(
     'boundary-unavailable',
     { boundary, probe, text, fix },
-    `the boundary ${boundary} cannot be had here (${probe}): ${text}; nothing was run; ${fix}`,
+    `the boundary ${boundary} could not be set up (${probe}): ${text}; nothing was run; ${fix}`,
   )
 }

@@ -1,6 +1,6 @@
 /**
- * What bubblewrap says when a machine does not let it build a sandbox, and what to change there. Its words are matched
- * for one purpose only, to name the fix; that it failed is known without them.
+ * What bubblewrap and we say when a sandbox cannot be built, and what to change there. The words are matched to name the
+ * fix, and to know the one failure that a weaker boundary can do without; that it failed is known without them.
  *
  * Texts are those of bubblewrap 0.8; errno words are the C library's in the C locale, which launchers run in.
  */
@@ -22,10 +22,16 @@ const FRESH_PROC =
 const APPARMOR =
   'Ubuntu restricts user namespaces to programs with an AppArmor profile (sysctl kernel.apparmor_restrict_unprivileged_userns): load one for bwrap with "userns,", or set that sysctl to 0'
 
+/**
+ * The kernel forbids it where parts of the /proc around are covered (mount_namespaces(7), "Restrictions on mount
+ * namespaces"); a shortage has other errnos. The whole text, because paths in it are a user's.
+ */
+const NO_FRESH_PROC = /^bwrap: Can't mount proc on \/newroot\/proc: (Operation not permitted|Permission denied)$/
+
 /** The first row that matches counts. */
 const ROWS: readonly Row[] = [
   { text: /No permissions to create new namespace/, probe: 'user namespace', fix: CONTAINER_USERNS },
-  { text: /Can't mount proc on/, probe: 'fresh /proc', fix: FRESH_PROC },
+  { text: NO_FRESH_PROC, probe: 'fresh /proc', fix: FRESH_PROC },
   {
     text: /pivot_root: Operation not permitted/,
     probe: 'pivot_root',
@@ -54,11 +60,6 @@ const ROWS: readonly Row[] = [
     fix: 'user namespaces are used up here: raise sysctl user.max_user_namespaces; inside another sandbox allow nesting there',
   },
   {
-    text: /Creating new namespace failed/,
-    probe: 'namespaces',
-    fix: 'run as a user that may make user namespaces, or give the container SYS_ADMIN',
-  },
-  {
     text: /Failed to make \/ slave|unmount old root|Can't set hostname/,
     probe: 'mounts',
     fix: 'the seccomp profile of the container forbids mount, umount2 or sethostname: allow them',
@@ -67,6 +68,41 @@ const ROWS: readonly Row[] = [
     text: /^\/run\/harness\/limit: /m,
     probe: 'limits inside',
     fix: 'a limit cannot be set to the value asked for: give another with --limit NAME=VALUE',
+  },
+  {
+    text: /^bwrap: Can't (find source path|get type of source|bind mount|mkdir|mkdir parents for|create file at) /,
+    probe: 'folders',
+    fix: 'something moved a folder of the policy while it was mounted, or it cannot be reached: try again when nothing moves it',
+  },
+  {
+    text: /EMFILE|ENFILE|Too many open files/,
+    probe: 'open files',
+    fix: 'raise the limit on open files (ulimit -n; 64 are enough for a launch), or close some',
+  },
+  {
+    text: /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/,
+    probe: 'space',
+    fix: 'make room in the folder for temporary files, or set TMPDIR to one that has some',
+  },
+  {
+    text: /EROFS|Read-only file system/,
+    probe: 'temporary files',
+    fix: 'set TMPDIR to a folder that can be written',
+  },
+  {
+    text: /EAGAIN|Resource temporarily unavailable/,
+    probe: 'processes',
+    fix: 'no more processes can be started here: raise the limit (ulimit -u, or pids.max of the control group), or end some',
+  },
+  {
+    text: /ENOMEM|Cannot allocate memory/,
+    probe: 'memory',
+    fix: 'memory is used up here: raise the limit (ulimit -v, or the control group), or end something',
+  },
+  {
+    text: /Creating new namespace failed/,
+    probe: 'namespaces',
+    fix: 'run as a user that may make user namespaces, or give the container SYS_ADMIN',
   },
   {
     text: /Unknown option (--\S+)/,
@@ -83,4 +119,9 @@ const UNKNOWN: KnownFailure = {
 /** What `text` of bubblewrap means. */
 export function knownFailure(text: string): KnownFailure {
   return ROWS.find(row => row.text.test(text)) ?? UNKNOWN
+}
+
+/** True where `text` of bubblewrap means that it can mount no fresh /proc here, and nothing else. */
+export function meansNoFreshProc(text: string): boolean {
+  return NO_FRESH_PROC.test(text)
 }

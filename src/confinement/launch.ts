@@ -65,7 +65,11 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
   const before = protectedState(plan.policy)
   const group = makeGroup(plan, options.launchId)
   if (group !== null && 'kind' in group) return { ...blank, ending: group }
-  const guard = guarded()
+  const guard = startGuard()
+  if ('kind' in guard) {
+    await group?.remove()
+    return { ...blank, ending: guard }
+  }
   try {
     const run = await startIn({ ...plan, env: { ...plan.env, ...guard.env } }, options, clock, group)
     if ('kind' in run) return { ...blank, ending: run }
@@ -106,6 +110,18 @@ function makeGroup(plan: LaunchPlan, launchId: string): LaunchGroup | null | Not
       `the control group that should hold the limits cannot be made: ${String(error)}`,
       { errno },
     )
+  }
+}
+
+/** Without it a tree could outlive us, so nothing is started where it cannot be had. */
+function startGuard(): ReturnType<typeof guarded> | NotStarted {
+  try {
+    return guarded()
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    const text = `what ends the command when we are killed cannot be started: ${String(error)}`
+    return notStarted('sandbox-failed', text, { errno })
   }
 }
 

@@ -3,17 +3,39 @@
  * program closes them at its start and the library refuses to launch while one is open (decisions 5).
  */
 import { closeSync, readdirSync, readFileSync } from 'node:fs'
-import { Refusal } from '../errors.js'
+import { errnoOf, Refusal } from '../errors.js'
 
 /** close-on-exec as /proc/self/fdinfo spells it: O_CLOEXEC among the octal `flags` (proc_pid_fdinfo(5)). */
 const CLOSE_ON_EXEC = 0o2000000
 
-/** Descriptors above 2 without close-on-exec. Empty where there is no /proc (macOS): Node itself sets the flag on all it opens. */
+/**
+ * Descriptors above 2 without close-on-exec. Empty on macOS, which has no /proc: Node itself sets the flag on all it opens.
+ * Throws `inheritable-descriptors` where Linux does not tell: unknown is not none.
+ */
 export function inheritable(): number[] {
   if (process.platform !== 'linux') return []
-  return readdirSync('/proc/self/fdinfo')
+  return descriptors()
     .map(Number)
     .filter(fd => fd > 2 && !closesOnExec(fd))
+}
+
+function descriptors(): string[] {
+  try {
+    return readdirSync('/proc/self/fdinfo')
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    throw new Refusal(
+      'inheritable-descriptors',
+      { descriptors: [] },
+      `which descriptors a command would inherit cannot be told: /proc/self/fdinfo cannot be listed (${errno}); nothing was run: ${FIXES[errno] ?? 'mount /proc'}`,
+    )
+  }
+}
+
+const FIXES: Readonly<Record<string, string>> = {
+  EMFILE: 'raise the limit on open files (ulimit -n)',
+  ENFILE: 'close files: this system has no more to give',
 }
 
 /** The descriptor that lists the folder is gone by now: what cannot be read any more cannot be inherited. */

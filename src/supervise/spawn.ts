@@ -223,7 +223,7 @@ export interface Beside {
 
 /**
  * Starts a program of the system that is meant to stay: in a session of its own, with a pipe to its stdin that closes
- * when we end in whatever way, and nothing else of ours.
+ * when we end in whatever way, and nothing else of ours. Throws an error with the system's code where it does not start.
  */
 export function startBeside(file: string, args: readonly string[]): Beside {
   const child = spawn(file, [...args], {
@@ -232,8 +232,9 @@ export function startBeside(file: string, args: readonly string[]): Beside {
     cwd: '/',
     detached: true,
   })
-  let alive = child.pid !== undefined
   child.on('error', () => undefined)
+  if (child.pid === undefined) throw notBeside(file, child.stdin)
+  let alive = true
   child.once('exit', () => {
     alive = false
   })
@@ -254,4 +255,10 @@ export function startBeside(file: string, args: readonly string[]): Beside {
       }
     },
   }
+}
+
+/** Node tells the errno only later, and out of descriptors it makes no stdin, whatever its types say (Node child_process). */
+function notBeside(file: string, stdin: unknown): NodeJS.ErrnoException {
+  const code = stdin === undefined ? 'EMFILE' : (judgeProgram(file)?.errno ?? 'EAGAIN')
+  return Object.assign(new Error(`${file} could not be started: ${code}`), { code })
 }

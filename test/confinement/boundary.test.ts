@@ -27,6 +27,7 @@ const LIMITS: AppliedLimit[] = [
   { name: 'memory', value: 100, mechanism: 'cgroup-v1' },
   { name: 'pids', value: 5, mechanism: 'withheld', why: 'test' },
   { name: 'cpu', value: 1_000, mechanism: 'rlimit' },
+  { name: 'file-size', value: 1_000, mechanism: 'rlimit' },
 ]
 
 t.test('how a launch ended', async t => {
@@ -43,9 +44,24 @@ t.test('how a launch ended', async t => {
     },
     { name: '128 is none', facts: { release: ran(128) }, ending: { kind: 'exited', status: 128 } },
     { name: 'nor is 160', facts: { release: ran(160) }, ending: { kind: 'exited', status: 160 } },
-    { name: 'cpu', facts: { release: ran(152) }, ending: { kind: 'bound', name: 'cpu', limit: 1_000, seen: null } },
     {
-      name: 'a signal of a limit that is not set',
+      name: 'cpu, as the kernel counted',
+      facts: { release: ran(152), counts: { ...NO_COUNTS, cpuMs: 990 } },
+      ending: { kind: 'bound', name: 'cpu', limit: 1_000, seen: null },
+    },
+    {
+      name: 'a command that exits as if it had used its time up',
+      facts: { release: ran(152), counts: { ...NO_COUNTS, cpuMs: 20 } },
+      ending: { kind: 'signalled', signal: 'SIGXCPU', core: null },
+    },
+    { name: 'where nobody counts', facts: { release: ran(152) }, ending: { kind: 'signalled', signal: 'SIGXCPU' } },
+    {
+      name: 'much time, but another end',
+      facts: { release: ran(1), counts: { ...NO_COUNTS, cpuMs: 5_000 } },
+      ending: { kind: 'exited', status: 1 },
+    },
+    {
+      name: 'a signal that leaves no count',
       facts: { release: ran(153) },
       ending: { kind: 'signalled', signal: 'SIGXFSZ' },
     },
@@ -102,21 +118,16 @@ t.test('how a launch ended', async t => {
       ending: { kind: 'signalled', signal: 'SIGKILL', core: null },
     },
     {
-      name: 'the command could not be executed',
+      name: 'words of a shell are the command’s',
       facts: {
-        release: ran(126),
+        release: ran(127),
         ended: { cause: itself, exit, stderr: said('/run/harness/limit: 18: exec: /x: Permission denied\n') },
       },
-      ending: { kind: 'not-started', code: 'no-permission', path: '/x' },
-    },
-    {
-      name: 'a command that says so itself',
-      facts: { release: ran(127), ended: { cause: itself, exit, stderr: said('sh: 1: y: not found\n') } },
       ending: { kind: 'exited', status: 127 },
     },
   ]
   const plain = {
-    plan: { limits: LIMITS, command: ['/x'] },
+    plan: { limits: LIMITS },
     ended: { cause: itself, exit, stderr: NOTHING_CAPTURED },
     counts: NO_COUNTS,
     release: ran(0),
@@ -144,6 +155,13 @@ t.test('what bubblewrap says and what to do about it', async t => {
       /max_user_namespaces/,
     ],
     ['bwrap: Creating new namespace failed: Operation not permitted', 'namespaces', /SYS_ADMIN/],
+    ['bwrap: Creating new namespace failed: Resource temporarily unavailable', 'processes', /ulimit -u/],
+    ["bwrap: Can't find source path /ws/g: No such file or directory", 'folders', /try again/],
+    ["bwrap: Can't mount proc on /newroot/proc: Cannot allocate memory", 'memory', /used up/],
+    ['/usr/bin/bwrap could not be started: EMFILE', 'open files', /ulimit -n/],
+    ["Error: ENOSPC: no space left on device, open '/tmp'", 'space', /TMPDIR/],
+    ["Error: EROFS: read-only file system, open '/tmp'", 'temporary files', /TMPDIR/],
+    ['/run/harness/limit: 6: ulimit: error setting limit (Operation not permitted)', 'limits inside', /--limit/],
     ['bwrap: Unknown option --disable-userns', 'options of bubblewrap', /too old/],
     ['something nobody has seen', 'launch', /npm run setup/],
   ]
@@ -198,6 +216,19 @@ t.test('which boundary is tried', { skip: needs('linux') }, async t => {
   t.ok(isRefusal(auto.opened, 'boundary-unavailable'))
   t.same(boundaries(auto.events), ['bubblewrap', 'bubblewrap-hostproc'], 'auto goes down the ladder')
   t.equal(auto.events.filter(event => event.kind === 'launch-ended').length, 2)
+  const shortages = [
+    'bwrap: Creating new namespace failed: Resource temporarily unavailable',
+    "bwrap: Can't mount proc on /newroot/proc: Cannot allocate memory",
+    "bwrap: Can't find source path /x\nbwrap: Can't mount proc on /newroot/proc: Operation not permitted",
+    "bwrap: Can't mount proc on /newroot/proc: Operation not permitted\nof another kind",
+    '/run/harness/limit: 6: ulimit: error setting limit (Operation not permitted)',
+    'something nobody has seen',
+  ]
+  for (const text of shortages) {
+    const short = await open('auto', `cat >&2 <<'END'\n${text}\nEND\nexit 1`)
+    t.same(boundaries(short.events), ['bubblewrap'], `no weaker boundary for ${text}`)
+    t.match(short.opened, { code: 'boundary-unavailable', details: { boundary: 'bubblewrap', text } })
+  }
   const native = await open('native', masked)
   t.same(boundaries(native.events), ['bubblewrap'], 'native does not')
   if (!isRefusal(native.opened, 'boundary-unavailable')) throw new Error('not refused')

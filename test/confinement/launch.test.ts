@@ -94,7 +94,9 @@ const errors = (outcome: Outcome) => renderCaptured(outcome.stderr).text
 t.setTimeout(300_000)
 
 t.test('every ending is told apart', { skip }, async t => {
-  const { boundary } = await opened({ limits: { 'file-size': 1_048_576, 'output-total': 4_000_000, cpu: 1_000 } })
+  const limits = { 'file-size': 1_048_576, 'output-total': 4_000_000, cpu: 1_000 }
+  const { boundary, facts } = await opened({ limits })
+  const counted = facts.cgroup.v2 !== undefined || facts.cgroup.v1?.cpuacct !== undefined
   const cases: { name: string; argv: string[]; more?: Partial<RunRequest>; ending: object; out?: string | RegExp }[] = [
     { name: 'exit 0', argv: ['true'], ending: { kind: 'exited', status: 0 } },
     { name: 'exit 3', argv: ['sh', '-c', 'exit 3'], ending: { kind: 'exited', status: 3 } },
@@ -128,12 +130,24 @@ t.test('every ending is told apart', { skip }, async t => {
     {
       name: 'file size',
       argv: ['sh', '-c', 'exec head -c 2000000 /dev/zero > big'],
-      ending: { kind: 'bound', name: 'file-size', limit: 1_048_576, seen: null },
+      ending: { kind: 'signalled', signal: 'SIGXFSZ', core: null },
     },
     {
-      name: 'cpu',
+      name: 'cpu, where somebody counts',
       argv: ['sh', '-c', 'while :; do :; done'],
-      ending: { kind: 'bound', name: 'cpu', limit: 1_000, seen: null },
+      ending: counted
+        ? { kind: 'bound', name: 'cpu', limit: 1_000, seen: null }
+        : { kind: 'signalled', signal: 'SIGXCPU', core: null },
+    },
+    {
+      name: 'a status that looks like the cpu limit',
+      argv: ['sh', '-c', 'exit 152'],
+      ending: { kind: 'signalled', signal: 'SIGXCPU', core: null },
+    },
+    {
+      name: 'a status and words that look like a program that could not be executed',
+      argv: ['sh', '-c', "echo '/run/harness/limit: 1: x: not found' >&2; exit 127"],
+      ending: { kind: 'exited', status: 127 },
     },
     { name: 'a shell answers 127', argv: ['sh', '-c', 'no-such-program'], ending: { kind: 'exited', status: 127 } },
   ]
@@ -404,6 +418,26 @@ t.test(
     await boundary.close()
   },
 )
+
+/** A fixture under a hard limit of the shell's `ulimit`. */
+function under(limit: string, name: string, ...args: readonly string[]) {
+  const words = ['-c', `ulimit ${limit}; exec "$0" "$@"`, process.execPath, fixture(name), ...args]
+  return finished(program('/bin/sh', words))
+}
+
+t.test('under limits of ours that leave little', { skip: needs('linux', 'bubblewrap') }, async t => {
+  for (const seconds of [2, 3]) {
+    const argv = ['sh', '-c', 'ulimit -H -t']
+    const request = JSON.stringify({ workspace: workspaceFor(), writes: [], env: {}, argv, repeat: false })
+    const ran = await under(`-t ${seconds}`, 'supervise/launcher', request)
+    t.match(ran.stdout, `"out":"${seconds}\\n"`, `${seconds} s of CPU time: ${ran.stderr}`)
+  }
+  const short = await under('-n 100', 'supervise/short-of-files', workspaceFor())
+  const lines = short.stdout.trim().split('\n')
+  t.equal(lines.at(-1), 'held', short.stderr)
+  t.ok(lines.length > 5, 'there were too few descriptors at first')
+  for (const line of lines.slice(0, -1)) t.equal(line, 'boundary-unavailable: open files')
+})
 
 for (const uid of [null, NOBODY]) {
   const who = uid === null ? 'as we are' : 'as an ordinary user'

@@ -118,6 +118,14 @@ t.test('inherited descriptors', { skip: needs('linux') }, async t => {
   t.ok((told.closed as number[]).includes(200))
 })
 
+t.test('without /proc what a command would inherit is unknown', { skip: needs('mount-namespace') }, async t => {
+  const script = 'umount -l /proc && exec "$0" "$1"'
+  const words = ['-m', 'sh', '-c', script, process.execPath, fixture('supervise/descriptors')]
+  const ran = await finished(program('unshare', words))
+  t.match(ran.stderr, /Refusal: .*\/proc\/self\/fdinfo cannot be listed \(ENOENT\)/)
+  t.equal(ran.stdout, '')
+})
+
 t.test('the guardian ends what we leave', { skip: needs('linux') }, async t => {
   const mark = `GUARDED_MARK=guarded-${process.pid}`
   const killed = program(process.execPath, [fixture('supervise/guarded'), mark.slice(13)])
