@@ -9,7 +9,7 @@ import { errnoOf, Refusal } from '../errors.js'
 import { type ControlIndex, controlFileAt, controlFileWithin } from './control-files.js'
 import { mountOf, readMounts, specialFilesystem } from './mounts.js'
 import { protectedComponent } from './protected-names.js'
-import { componentsBelow, isWithin, type LandedPlace, type Landing, missing } from './resolve.js'
+import { componentsBelow, isWithin, type LandedPlace, type Landing, missing, misspelled } from './resolve.js'
 import { type Identity, sameIdentity, shown } from './walk.js'
 
 /** A rule that denies: it holds by path while nothing is there, and by identity once something is. */
@@ -112,12 +112,31 @@ function notHome({ landing, place, rules: { home } }: Judged): Refusal | null {
 
 function insideARoot({ landing, place, rules }: Judged): Refusal | null {
   if (findRoot(landing, rules.roots) !== null) return null
-  const roots = rules.roots.map(({ path }) => path)
-  if (roots.some(root => isWithin(place.path, root)))
-    return changed(landing, 'its root is another folder than when it was granted')
+  const lost = lostRoot(landing, rules.roots)
+  if (lost !== null) return lost
+  const roots = pathsOf(rules.roots)
   const inside = roots.length === 0 ? 'no folder is granted' : `use a path inside ${roots.map(shown).join(' or ')}`
   const text = `${shown(landing.asWritten)} lands at ${shown(place.path)}, outside of what is granted: ${inside}`
   return new Refusal('outside-roots', { path: landing.asWritten, landed: place.path, roots }, text)
+}
+
+/**
+ * Why a landing is in none of the roots although its spelling says so: a name in another normal form (case D05), or a root
+ * that went away or was replaced (case A11). Null: it is outside.
+ */
+export function lostRoot(landing: Landing, roots: readonly LandedPlace[]): Refusal | null {
+  const { landed, asWritten, steps } = landing
+  const root = roots.find(({ path }) => isWithin(landed, path))
+  if (root === undefined) return misspelled(landing, roots)
+  const deepest = steps[steps.length - 1] ?? steps[0]
+  if (isWithin(deepest.path, root.path)) return changed(landing, 'its root is another folder than when it was granted')
+  const text = `${shown(asWritten)} cannot be reached: the folder ${shown(root.path)} is gone`
+  return new Refusal('missing', { path: root.path }, text)
+}
+
+/** Each once, in order: a folder may be granted by more than one rule. */
+export function pathsOf(places: readonly LandedPlace[]): readonly string[] {
+  return [...new Set(places.map(({ path }) => path))]
 }
 
 /** True when the landing is the denied place or lies below it, by identity or by components. */
@@ -210,6 +229,11 @@ function mayWrite({ landing }: Judged): Refusal | null {
 }
 
 function mayEnter({ landing }: Judged): Refusal | null {
+  return enterRefusal(landing)
+}
+
+/** What the kernel has against this user entering the folder; null when nothing. */
+export function enterRefusal(landing: Landing): Refusal | null {
   return allowed(landing, landing.landed, constants.X_OK)
 }
 

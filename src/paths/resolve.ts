@@ -101,7 +101,8 @@ export function missing(landing: Landing): Refusal<'missing'> {
   const { asWritten, landed } = landing
   const twin = lookalike(landing)
   if (twin === null) {
-    return new Refusal('missing', { path: landed }, `${shown(asWritten)} does not exist (it would be ${shown(landed)})`)
+    const place = asWritten === landed ? '' : ` (it would be ${shown(landed)})`
+    return new Refusal('missing', { path: landed }, `${shown(asWritten)} does not exist${place}`)
   }
   return new Refusal(
     'missing',
@@ -115,7 +116,7 @@ export function missing(landing: Landing): Refusal<'missing'> {
 export function lookalike({ missingTail, steps }: Landing): { readonly asked: string; readonly onDisk: string } | null {
   const asked = missingTail[0]
   const folder = steps[steps.length - 1]
-  if (asked === undefined || folder === undefined || !/[^\x21-\x7e]/.test(asked)) return null
+  if (asked === undefined || folder === undefined || !hasLookalikes(asked)) return null
   const wanted = plainForm(asked)
   try {
     const onDisk = readdirSync(folder.path).find(name => plainForm(name) === wanted)
@@ -126,8 +127,25 @@ export function lookalike({ missingTail, steps }: Landing): { readonly asked: st
   }
 }
 
+/**
+ * The refusal for a spelling that leads into one of `roots` but for the normal form of a name on the way, or null. Names
+ * that lead elsewhere are not told.
+ */
+export function misspelled(landing: Landing, roots: readonly LandedPlace[]): Refusal | null {
+  const twin = lookalike(landing)
+  const folder = landing.steps[landing.steps.length - 1] ?? landing.steps[0]
+  if (twin === null) return null
+  const there = join(folder.path, [twin.onDisk])
+  return roots.some(({ path }) => isWithin(path, there)) ? missing(landing) : null
+}
+
+/** True for a name that another one can look like: one with a space or with more than ASCII in it. */
+export function hasLookalikes(name: string): boolean {
+  return /[^\x21-\x7e]/.test(name)
+}
+
 /** Composed (NFC), every kind of space as an ordinary one. */
-function plainForm(name: string): string {
+export function plainForm(name: string): string {
   return name.normalize('NFC').replace(/\p{Zs}/gu, ' ')
 }
 

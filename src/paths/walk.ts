@@ -209,8 +209,10 @@ function unseen(error: unknown, path: string, asWritten: string): Refusal {
       `${shown(asWritten)}: no permission to look at ${shown(path)} (${errno})`,
     )
   }
-  if (errno === 'ENOENT') {
-    return new Refusal('changed-while-checked', { path }, `${shown(path)} went away while it was looked at: try again`)
+  // EINVAL: readlink(2) of what was a link a moment ago.
+  if (errno === 'ENOENT' || errno === 'EINVAL') {
+    const how = errno === 'ENOENT' ? 'went away' : 'became something else'
+    return new Refusal('changed-while-checked', { path }, `${shown(path)} ${how} while it was looked at: try again`)
   }
   return new Refusal(
     'file-unreadable',

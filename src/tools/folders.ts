@@ -5,7 +5,7 @@
 import { gitPlaceOf } from '../confinement/git-guard.js'
 import { Refusal } from '../errors.js'
 import type { ControlIndex } from '../paths/control-files.js'
-import { type DeniedPlace, isDenied, specialRefusal } from '../paths/folder-checks.js'
+import { type DeniedPlace, isDenied, lostRoot, pathsOf, specialRefusal } from '../paths/folder-checks.js'
 import type { GuardedPlace } from '../paths/guarded-folder.js'
 import {
   componentsBelow,
@@ -144,8 +144,12 @@ function fileBelow(place: GuardedPlace, { steps, type }: Landing): GuardedPlace 
   return { root: { path: parent.path, identity: parent.identity }, components: [last.name] }
 }
 
-function outside({ asWritten: path, landed }: Landing, { workspace, reads }: FileReach): Refusal {
-  const roots = [workspace, ...reads].map(root => root.path)
+function outside(landing: Landing, { workspace, reads }: FileReach): Refusal {
+  const places = [workspace, ...reads]
+  const lost = lostRoot(landing, places)
+  if (lost !== null) return lost
+  const { asWritten: path, landed } = landing
+  const roots = pathsOf(places)
   const text =
     `${shown(path)} lands at ${shown(landed)}, outside of what may be read (${roots.map(shown).join(', ')}): ` +
     'use a path inside; the operator can add one with --read'

@@ -16,6 +16,7 @@ import { type JsonObject, jsonBytes } from '../json.js'
 import { compileGlob } from '../paths/glob.js'
 import { openFileIn, readAll } from '../paths/guarded-file.js'
 import { openGuardedFolder } from '../paths/guarded-folder.js'
+import { hasLookalikes, plainForm } from '../paths/resolve.js'
 import { identityOf } from '../paths/walk.js'
 import { answeringLater, countArgument, flagArgument, textArgument } from './call-arguments.js'
 import { type FileReach, isHidden, labelOf, type ReadablePlace, readable, readableFolder } from './folders.js'
@@ -28,9 +29,14 @@ const RESULT_JSON_BYTES_MAX = TOOL_RESULT_BYTES_MAX - 96 * 1024
 
 type Selects = (entry: Pick<FoundEntry, 'name' | 'label'>) => boolean
 
-/** Without `/` a glob matches the name at any depth; with one, the path as results show it. */
+/**
+ * Without `/` a glob matches the name at any depth; with one, the path as results show it. A name that only looks like
+ * the one asked for, in another normal form, is found too: results show it as it is on disk (case D05).
+ */
 function selecting(glob: string): Selects {
-  const matches = compileGlob(glob)
+  const exactly = compileGlob(glob)
+  const alike = compileGlob(plainForm(glob))
+  const matches = hasLookalikes(glob) ? (text: string) => exactly(text) || alike(plainForm(text)) : exactly
   return glob.includes('/') ? ({ label }) => matches(label) : ({ name }) => matches(name)
 }
 

@@ -152,6 +152,7 @@ t.test('a name in another normal form is told apart and shown', async t => {
     t.strictSame(lookalike(landing), { asked, onDisk })
     t.match(missing(landing).message, shows)
   }
+  t.notMatch(missing(landed(join(base, 'none'), '/')).message, 'it would be', 'a landed spelling is not told twice')
   t.equal(lookalike(landed('plain', base)), null)
   t.equal(lookalike(landed('\u00d6l', base)), null)
 })

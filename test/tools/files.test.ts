@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -20,6 +22,7 @@ import { dirList, fileEdit, fileRead, fileWrite } from '../../src/tools/files.js
 import type { ToolOutcome } from '../../src/tools/port.js'
 import { needs } from '../support/needs.js'
 import { placeOf, reachOf } from '../support/reach.js'
+import { projectRoot } from '../support/root.js'
 import { scratch } from '../support/scratch.js'
 
 function given({ output, failed }: ToolOutcome): JsonObject {
@@ -241,6 +244,80 @@ t.test('file_write', async t => {
   t.match(write('../canary').output, { error: new RegExp(`lands at "${base}/canary".*use a path inside "${ws}"`) })
   t.equal(codeOf(fileWrite({ path: 'a', text: 'x' }, { ...reach, canWrite: false })), 'confinement-off')
   t.equal(codeOf(fileWrite({ path: 'a' }, reach)), 'bad-arguments')
+})
+
+t.test('a workspace named in another normal form is told apart, and names elsewhere are not told (D05)', async t => {
+  const base = scratch(t)
+  const ws = join(base, 'Bu\u0308cher')
+  for (const folder of [ws, join(base, 'o\u0308')]) mkdirSync(folder)
+  writeFileSync(join(ws, 'f'), 'x')
+  const reach = reachOf(ws)
+  const composed = join(base, 'B\u00fccher')
+  for (const told of [
+    fileRead({ path: join(composed, 'f') }, reach),
+    dirList({ path: composed }, reach),
+    fileWrite({ path: join(composed, 'f'), text: '' }, reach),
+    fileEdit({ path: join(composed, 'f'), old: 'x', new: '' }, reach),
+  ]) {
+    t.match(told, {
+      failed: true,
+      output: { code: 'missing', error: /asked for "B\\u\{fc\}cher", on disk is "Bu\\u\{308\}cher"/ },
+    })
+  }
+  t.equal(codeOf(fileRead({ path: join(base, '\u00f6/x') }, reach)), 'outside-roots')
+  t.equal(codeOf(fileWrite({ path: join(base, '\u00f6/x'), text: '' }, reach)), 'outside-roots')
+})
+
+t.test('a workspace that went away or was replaced is named (A11)', async t => {
+  const base = scratch(t)
+  const ws = join(base, 'ws')
+  mkdirSync(ws)
+  const reach = reachOf(ws, { reads: [placeOf(ws)] })
+  const all = () => [
+    fileRead({ path: 'f' }, reach),
+    dirList({}, reach),
+    fileWrite({ path: 'f', text: 'x' }, reach),
+    fileEdit({ path: 'f', old: 'x', new: 'y' }, reach),
+  ]
+  t.match(
+    fileRead({ path: '../x' }, reach).output,
+    { error: new RegExp(`may be read \\("${ws}"\\)`) },
+    'a root is named once',
+  )
+  renameSync(ws, join(base, 'elsewhere'))
+  for (const told of all())
+    t.match(told, { failed: true, output: { code: 'missing', error: new RegExp(`the folder "${ws}" is gone`) } })
+  mkdirSync(ws)
+  for (const told of all())
+    t.match(told, { failed: true, output: { code: 'changed-while-checked', error: /its root is another folder/ } })
+  t.strictSame(readdirSync(ws), [])
+})
+
+t.test('calls on a file that flips to a link and back: done, or refused by name (D06)', async t => {
+  const base = scratch(t)
+  const ws = join(base, 'ws')
+  mkdirSync(ws)
+  writeFileSync(join(base, 'canary'), 'canary')
+  const flipper = spawn(
+    process.execPath,
+    [join(projectRoot, 'integration/fixtures/flipper.mjs'), 'file', join(ws, 'f'), join(base, 'canary')],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  t.teardown(() => void flipper.kill('SIGKILL'))
+  await once(flipper.stdout, 'data')
+  const reach = reachOf(ws)
+  const codes = new Set<unknown>()
+  for (let round = 0; round < 2_000; round++) {
+    const told = round % 3 === 0 ? fileRead({ path: 'f' }, reach) : fileWrite({ path: 'f', text: 'mine' }, reach)
+    codes.add(codeOf(told))
+    if (JSON.stringify(told).includes('\\tcanary')) t.fail('the outside was read')
+  }
+  const named = ['done', 'outside-roots', 'changed-while-checked', 'crosses-writable-link', 'missing']
+  t.strictSame(
+    [...codes].filter(code => !named.includes(String(code))),
+    [],
+  )
+  t.equal(readFileSync(join(base, 'canary'), 'utf8'), 'canary')
 })
 
 t.test('what git reads or runs is not written, under whatever name', async t => {

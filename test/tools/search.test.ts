@@ -83,6 +83,22 @@ t.test('find', async t => {
   }
 })
 
+t.test('a glob finds names in another normal form, and shows them as they are on disk (D05)', async t => {
+  const ws = scratch(t)
+  fill(ws, { 'o\u0308/u\u0308.txt': 'needle\n', 'shot\u202fPM.png': 'needle\n' })
+  const reach = reachOf(ws)
+  for (const [glob, path] of [
+    ['\u00fc.txt', 'o\u0308/u\u0308.txt'],
+    ['\u00f6/*', 'o\u0308/u\u0308.txt'],
+    ['u*', 'o\u0308/u\u0308.txt'],
+    ['shot PM.*', 'shot\u202fPM.png'],
+  ] as const) {
+    t.strictSame(given(await find({ glob }, reach, never)).paths, [path], glob)
+    t.match(given(await search({ pattern: 'needle', glob }, reach, never)).matches, [{ path }], glob)
+  }
+  t.strictSame(given(await find({ glob: '\u00fc' }, reach, never)).paths, [])
+})
+
 t.test('search for plain text', async t => {
   const ws = tree(t)
   const reach = reachOf(ws, { hides: [placeOf(join(ws, '.hidden'))] })
