@@ -42,6 +42,26 @@ t.test('the exit status is the command’s own, or 124 to 127 by a closed table 
   }
 })
 
+t.test('what a shell starts beside its command neither holds it up nor outlives it', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const cases: readonly { name: string; argv: readonly string[]; status: number; stdout: string }[] = [
+    { name: 'A01', argv: ['sh', '-c', 'sleep 300 & echo up'], status: 0, stdout: 'up\n' },
+    { name: 'A03', argv: ['sh', '-c', 'setsid sleep 300 & echo up; exit 3'], status: 3, stdout: 'up\n' },
+    { name: 'A08', argv: ['bash', '-c', 'kill -KILL -1; echo alive'], status: 0, stdout: 'alive\n' },
+    { name: 'P005', argv: ['bash', '-c', 'sleep 300 & kill %1; wait; echo waited'], status: 0, stdout: 'waited\n' },
+    { name: 'P010', argv: ['sh', '-c', 'read x; echo "$? [$x]"'], status: 0, stdout: '1 []\n' },
+    { name: 'P013', argv: ['bash', '-c', 'cat <(sleep 0.2; echo x)'], status: 0, stdout: 'x\n' },
+    { name: 'P013, a reader that stays', argv: ['bash', '-c', 'echo y | tee >(sleep 300)'], status: 0, stdout: 'y\n' },
+  ]
+  for (const bounded of [[], ['--limit', 'output-total=1MiB']]) {
+    for (const { name, argv, status, stdout } of cases) {
+      const ran = await harness(['exec', ...bounded, '--', ...argv], { cwd: ws.path, timeout: 60_000 })
+      t.match(ran, { status, signal: undefined, stdout }, `${name} ${bounded.join(' ')}`)
+    }
+  }
+})
+
 t.test('stdio is passed through', confined, async t => {
   const ws = scratch()
   t.teardown(ws.remove)

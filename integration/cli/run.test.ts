@@ -3,7 +3,7 @@
  * that answer, refuse, break off and stay silent.
  */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,6 +12,7 @@ import t from 'tap'
 import { parseScenario } from '../../src/emulator/scenario.js'
 import { type Emulator, startEmulator } from '../../src/emulator/server.js'
 import type { HarnessEvent } from '../../src/events.js'
+import { eventually, marked, NOBODY } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, harnessBin, scratch } from '../support/harness.js'
 
@@ -229,7 +230,10 @@ t.test('an endpoint that dies in mid-stream, answers garbage or an error: JSON l
   const faults: readonly { name: string; fault: object; code: string }[] = [
     { name: 'unauthorized', fault: { status: 401 }, code: 'unauthorized' },
     { name: 'refused', fault: { status: 400 }, code: 'refused' },
+    { name: 'a redirect', fault: { status: 302 }, code: 'refused' },
+    { name: 'another 4xx: no status of HTTP becomes one of ours (P082)', fault: { status: 418 }, code: 'refused' },
     { name: 'garbage', fault: { garbage: 'no event at all' }, code: 'transport' },
+    { name: 'an event cut off', fault: { garbage: 'data: {"type":\n\n' }, code: 'protocol' },
   ]
   for (const { name, fault, code } of faults) {
     const endpoint = await scripted(
@@ -305,6 +309,19 @@ t.test('every byte of a large answer arrives, also through a slow reader (A25, P
   await endpoint.close()
 })
 
+t.test('a status that is not 0 comes after every byte as well (A25)', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const text = 'x'.repeat(300_000)
+  const endpoint = await scripted([{ reply: { text, calls: [{ name: 'dir_list', arguments: {} }] } }])
+  const command = [process.execPath, harnessBin, ...against(endpoint, ws.path, '--quiet', '--max-turns', '1')]
+    .map(word => `'${word}'`)
+    .join(' ')
+  const { stdout } = await execa('bash', ['-c', `${command} | (sleep 1; cat) | wc -c; echo "status \${PIPESTATUS[0]}"`])
+  await endpoint.close()
+  t.equal(stdout.replace(/\s+/g, ' '), `${text.length + 1} status 2`)
+})
+
 t.test('a reader that goes away stops the run with a plain status (P077)', async t => {
   const ws = scratch(SAMPLE)
   t.teardown(ws.remove)
@@ -347,6 +364,116 @@ t.test('SIGINT and SIGTERM cancel: finished cancelled, status 2, the socket is c
     t.equal(endpoint.requests[0]?.closedEarly, true, `${signal}: the provider saw the close`)
     await endpoint.close()
   }
+})
+
+/** A run with a shell inside the boundary, whose processes carry `mark`. */
+function shellRun(endpoint: Emulator, workspace: string, mark: string) {
+  const words = ['--json', '--confine', 'auto', '--allow-program', 'sh', '--yes', '--env', `MARK=${mark}`]
+  const child = execa(process.execPath, [harnessBin, ...against(endpoint, workspace, ...words)], {
+    reject: false,
+    stdin: 'ignore',
+  })
+  return { child, inside: () => marked(mark).filter(pid => pid !== child.pid) }
+}
+
+const shell = (script: string, more: object = {}) => ({
+  reply: { calls: [{ name: 'run', arguments: { argv: ['sh', '-c', script], ...more } }] },
+})
+const stalled = { reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }
+
+t.test(
+  'a tool that is cancelled is ended with all that it started (A04, P001)',
+  { skip: needs('bubblewrap') },
+  async t => {
+    const ws = scratch(SAMPLE)
+    t.teardown(ws.remove)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+      const mark = `cancelled-tool-${process.pid}-${signal}`
+      const endpoint = await scripted([shell('trap "" TERM; sleep 300 & setsid sleep 300 & sleep 300'), stalled])
+      const { child, inside } = shellRun(endpoint, ws.path, mark)
+      t.ok(await eventually(() => inside().length >= 5, 10_000), 'the tree stands')
+      child.kill(signal)
+      const ran = await child
+      t.ok(await eventually(() => inside().length === 0, 1_000), `${signal}: nothing is left`)
+      await endpoint.close()
+      if (signal === 'SIGKILL') continue
+      t.equal(ran.exitCode, 2)
+      const events = eventsOf(ran.stdout)
+      t.match(of(events, 'launch-ended').at(-1)?.outcome.ending, { kind: 'cancelled', by: 'signal' })
+      t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
+    }
+  },
+)
+
+/** CPU time of a process so far, in ticks of 10 ms (proc(5)). */
+function ticks(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return Number(fields[11]) + Number(fields[12])
+}
+
+t.test(
+  'a tool that ran out of time leaves nothing behind, and nothing turns while the model is waited for (P004, P008)',
+  { skip: needs('bubblewrap') },
+  async t => {
+    const ws = scratch(SAMPLE)
+    t.teardown(ws.remove)
+    const timedOut = {
+      expect: { results: [{ call: 'run', failed: true, contains: 'timed out after 300 ms' }] },
+      ...stalled,
+    }
+    const endpoint = await scripted([shell('setsid sleep 300 & sleep 300', { timeout_ms: 300 }), timedOut])
+    const { child, inside } = shellRun(endpoint, ws.path, `late-tool-${process.pid}`)
+    t.ok(await eventually(() => endpoint.requests.length === 2, 20_000))
+    t.same(inside(), [])
+    await sleep(300)
+    const before = ticks(child.pid ?? 0)
+    await sleep(1_000)
+    t.ok(ticks(child.pid ?? 0) - before <= 10, 'at most a tenth of a CPU')
+    child.kill('SIGTERM')
+    t.equal((await child).exitCode, 2)
+    t.equal(endpoint.firstMismatch, null)
+    await endpoint.close()
+  },
+)
+
+t.test('what a tool left behind does not hold the end up (P019, P080)', { skip: needs('bubblewrap') }, async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const waits: number[] = []
+  for (let run = 0; run < 3; run++) {
+    const endpoint = await scripted([shell('setsid sleep 300 & sleep 300 & echo up'), { reply: { text: 'done' } }])
+    const { child, inside } = shellRun(endpoint, ws.path, `left-behind-${process.pid}-${run}`)
+    let last = Number.POSITIVE_INFINITY
+    child.stdout?.on('data', () => {
+      last = performance.now()
+    })
+    child.once('exit', () => waits.push(performance.now() - last))
+    const ran = await child
+    t.equal(ran.exitCode, 0)
+    t.equal(eventsOf(ran.stdout).at(-1)?.kind, 'finished')
+    t.same(inside(), [])
+    await endpoint.close()
+  }
+  t.ok(Math.min(...waits) <= 200, `${waits.map(Math.round).join(', ')} ms from the last record to the exit`)
+})
+
+t.test('a workspace that may not be entered is named', { skip: needs('root', 'setpriv') }, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  chmodSync(ws.path, 0o755)
+  mkdirSync(join(ws.path, 'closed'), { mode: 0 })
+  const words = ['run', '--provider', 'demo', '--input', 'x', '--json', '--workspace', join(ws.path, 'closed')]
+  const user = ['--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups', '--']
+  const ran = await execa('setpriv', [...user, process.execPath, harnessBin, ...words], {
+    reject: false,
+    stdin: 'ignore',
+    cwd: '/',
+    env: { HOME: ws.path },
+  })
+  t.equal(ran.exitCode, 1, ran.stderr)
+  t.match(eventsOf(ran.stdout), [
+    { kind: 'refused', code: 'workspace-unusable', reason: new RegExp(`${ws.path}/closed.*may not enter it`) },
+  ])
 })
 
 t.test('an open, silent stdin does not hold the run up (P010)', async t => {

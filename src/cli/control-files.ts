@@ -35,8 +35,8 @@ function ownFolders(env: NodeJS.ProcessEnv): ControlFile[] {
   const home = env.HOME
   const at = (variable: string, fallback: string, name: string, what: string): ControlFile[] => {
     const set = env[variable]
-    if (set !== undefined && isAbsolute(set)) return [{ path: join(set, name), what }]
-    return home !== undefined && isAbsolute(home) ? [{ path: join(home, fallback, name), what }] : []
+    if (set !== undefined && isAbsolute(set)) return [{ path: join(set, name), what: `${what} (${variable})` }]
+    return home !== undefined && isAbsolute(home) ? [{ path: join(home, fallback, name), what: `${what} (HOME)` }] : []
   }
   return [
     ...at('XDG_CONFIG_HOME', '.config', 'b10x', 'our configuration'),

@@ -3,8 +3,9 @@ import { landHides } from '../confinement/policy-hides.js'
 import type { LandedRule, Policy, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import { indexControlFiles, NO_CONTROL_FILES } from '../paths/control-files.js'
+import { enterRefusal } from '../paths/folder-checks.js'
 import { protectedNames } from '../paths/protected-names.js'
-import { land, missing } from '../paths/resolve.js'
+import { type Landing, land, missing } from '../paths/resolve.js'
 import { parseWriteScope } from '../paths/write-scope.js'
 import type { FileReach } from '../tools/folders.js'
 
@@ -56,19 +57,18 @@ function ruleOf(path: string, source: string, cwd: string): LandedRule {
 }
 
 function workspaceRule(path: string, cwd: string): LandedRule {
-  const landing = land(path, { cwd })
-  const why =
-    landing instanceof Refusal
-      ? landing.message
-      : !landing.exists
-        ? 'it does not exist'
-        : landing.type === 'folder'
-          ? null
-          : `it is a ${landing.type}`
+  const why = whyUnusable(land(path, { cwd }))
   if (why === null) return ruleOf(path, `--workspace ${path}`, cwd)
   throw new Refusal(
     'workspace-unusable',
-    { path, why: why ?? '' },
+    { path, why },
     `the workspace ${path} cannot be used: ${why}; give a folder with --workspace DIR`,
   )
+}
+
+function whyUnusable(landing: Landing | Refusal): string | null {
+  if (landing instanceof Refusal) return landing.message
+  if (!landing.exists) return 'it does not exist'
+  if (landing.type !== 'folder') return `it is a ${landing.type}`
+  return enterRefusal(landing) === null ? null : 'this user may not enter it'
 }

@@ -33,12 +33,16 @@ export function indexControlFiles(files: readonly ControlPath[], cwd: string): C
   const selves = new Map<string, ControlPath>()
   for (const file of files) {
     const landing = land(file.path, { cwd })
-    if (landing instanceof Refusal) return landing
+    if (landing instanceof Refusal) return unplaced(file, landing)
     paths.push({ path: landing.landed, what: file.what })
     for (const step of foldersAbove(landing)) above.set(keyOf(step.identity), file)
     if (landing.exists) selves.set(keyOf(landing.identity), file)
   }
   return { paths, above, selves }
+}
+
+function unplaced({ what }: ControlPath, { code, details, message }: Refusal): Refusal {
+  return new Refusal(code, details, `where ${what} lies cannot be told: ${message}`)
 }
 
 /** Everything whose writer could put another file in place of this one. */

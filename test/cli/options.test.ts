@@ -9,6 +9,7 @@ import { modelChoice } from '../../src/cli/provider-options.js'
 import { budgetOf, headersOf, samplingOf } from '../../src/cli/run-options.js'
 import { workspaceReader } from '../../src/cli/workspace-reader.js'
 import { isRefusal, Refusal } from '../../src/errors.js'
+import { indexControlFiles } from '../../src/paths/control-files.js'
 import { landPlace } from '../../src/paths/resolve.js'
 
 function given(...words: string[]): Given {
@@ -182,4 +183,11 @@ t.test('control files: what the run obeys, and our own folders', async t => {
   ]) {
     t.ok(paths.includes(path), path)
   }
+  const unseen = { env: { HOME: '/dev/null/home', XDG_STATE_HOME: '/s' }, cwd: '/w', installation: '/opt/harness/bin' }
+  t.match(
+    indexControlFiles(controlFiles(given(), unseen), '/'),
+    { code: 'not-a-directory', message: /^where our configuration \(HOME\) lies cannot be told: .*"\/dev\/null"/ },
+    'the variable to mend is named',
+  )
+  t.ok(controlFiles(given(), unseen).some(({ what }) => what === 'our state folder (XDG_STATE_HOME)'))
 })
