@@ -5,6 +5,7 @@
  * Python environment) look at the name they were started under. Links on the way are followed again inside, over the
  * same binds; where one of them is not shown there, the landed file itself is what runs.
  */
+import { statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
 import { type Landing, land } from '../paths/resolve.js'
@@ -32,11 +33,21 @@ export function programInside({ name, cwd, policy, facts }: ProgramRequest): str
   const folders = (policy.env.PATH ?? '').split(':').filter(isAbsolute)
   let refused: Refusal | null = null
   for (const folder of folders) {
+    if (isNowhere(join(folder, name))) continue
     const found = judge(join(folder, name), { name, cwd, policy, facts })
     if (typeof found === 'string') return found
     if (found.code !== 'program-missing') refused ??= found
   }
   return refused ?? missing(name, folders)
+}
+
+/** One look instead of a walk: most folders of a PATH do not hold the program. What cannot be looked at is judged. */
+function isNowhere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined
+  } catch {
+    return false
+  }
 }
 
 function judge(path: string, { name, policy, facts }: ProgramRequest): string | Refusal {
@@ -55,6 +66,7 @@ function judge(path: string, { name, policy, facts }: ProgramRequest): string | 
 }
 
 function runnablePath(path: string, landing: Landing, policy: Policy, facts: HostFacts): string {
+  if (landing.links.length === 0) return landing.landed
   const folder = land(dirname(path), { cwd: '/' })
   if (folder instanceof Refusal || !landing.links.every(link => isShownInside(link.path, policy, facts)))
     return landing.landed

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { DRAIN_MS } from '../bounds.js'
 import { isJsonObject, type JsonObject } from '../json.js'
-import { readMounts } from '../paths/mounts.js'
+import { type Mount, readMounts } from '../paths/mounts.js'
 import { shown } from '../paths/walk.js'
 import type { NamespaceTree } from '../supervise/namespace-kill.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
@@ -41,6 +41,7 @@ export class Release {
   /** Why the command was never let go although the sandbox stood; null: nothing of ours failed. */
   problem: NotStarted | null = null
   #init: number | null = null
+  #outside: readonly Mount[] = []
   #entered: Promise<void> = Promise.resolve()
   #over = false
   #status = ''
@@ -89,10 +90,11 @@ export class Release {
   #began(init: number, namespace: unknown): void {
     if (!this.held.tree.tell(init, typeof namespace === 'number' ? String(namespace) : null)) return
     this.#init = init
-    if (this.held.group === null) return
-    this.#entered = this.held.group.enter(init)
+    this.#entered = this.held.group?.enter(init) ?? this.#entered
     // Waited for in #stands; until then a failure must not count as unheard.
     this.#entered.catch(() => undefined)
+    // Looked at while the sandbox is being built. What the host mounts meanwhile makes a difference, and that refuses.
+    this.#outside = readMounts()
   }
 
   async #stands(): Promise<void> {
@@ -119,7 +121,8 @@ export class Release {
 
   #letGoWhereJudged(init: number): void {
     const { plan, supervised } = this.held
-    const path = misplaced(plan.mounts, { outside: readMounts(), inside: readMounts(init) })
+    const inside = readMounts(init, new Set(plan.mounts.map(mount => mount.path)))
+    const path = misplaced(plan.mounts, { outside: this.#outside, inside })
     if (path !== null) {
       this.#giveUp(changed(path))
       return

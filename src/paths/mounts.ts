@@ -15,9 +15,10 @@ export interface Mount {
 
 const NFS = /^nfs4?$/
 
-/** Parses /proc/self/mountinfo. Lines that do not have its form are left out. */
-export function parseMountinfo(text: string): Mount[] {
+/** Parses /proc/self/mountinfo. Lines that do not have its form are left out, and those with other points than `points`. */
+export function parseMountinfo(text: string, points?: ReadonlySet<string>): Mount[] {
   return text.split('\n').flatMap(line => {
+    if (points !== undefined && !points.has(unescaped(line.split(' ', 5)[4] ?? ''))) return []
     const [left, right] = line.split(' - ')
     const [id, , device, root, point, options] = left?.split(' ') ?? []
     const [type, source, superOptions] = right?.split(' ') ?? []
@@ -32,6 +33,7 @@ export function parseMountinfo(text: string): Mount[] {
 
 /** Space, tab, newline and backslash are written as octal escapes. */
 function unescaped(field: string): string {
+  if (!field.includes('\\')) return field
   return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }
 
@@ -45,10 +47,13 @@ export function mountOf(landed: string, mounts: readonly Mount[]): Mount | null 
   return best
 }
 
-/** Mounts of a process as the kernel tells them now; empty where there is no such table (macOS) or no such process. */
-export function readMounts(of: number | 'self' = 'self'): Mount[] {
+/**
+ * Mounts of a process as the kernel tells them now, all or those at `points`; empty where there is no such table (macOS) or
+ * no such process.
+ */
+export function readMounts(of: number | 'self' = 'self', points?: ReadonlySet<string>): Mount[] {
   try {
-    return parseMountinfo(readFileSync(`/proc/${of}/mountinfo`, 'utf8'))
+    return parseMountinfo(readFileSync(`/proc/${of}/mountinfo`, 'utf8'), points)
   } catch {
     return []
   }
