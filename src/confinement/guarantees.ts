@@ -2,7 +2,14 @@
 import type { AppliedConfinement, BoundaryName, Gap, Guarantee } from '../outcome.js'
 import type { Policy } from './types.js'
 
-/** Everything bubblewrap holds when nothing about the policy or the user takes it away. */
+/**
+ * Everything bubblewrap holds when nothing about the policy or the user takes it away.
+ *
+ * None of them speaks of FIFOs: one that stands in a folder that is shown can be written through a read-only mount too, which
+ * keeps files from changing and not pipes from being used (fifo(7), mount(8)), so a process of the host that reads it hears
+ * the command. No table lists FIFOs; all of what is shown would have to be walked before every launch, and covering some of
+ * them would look like covering them.
+ */
 const BUBBLEWRAP: readonly Guarantee[] = [
   'no-write-outside',
   'reads-limited',
