@@ -200,3 +200,11 @@ t.test('a launch whose folder moved says so', { skip: needs('linux', 'bubblewrap
     message: /not what was judged/,
   })
 })
+
+t.test('names that the table of mounts writes in another way', { skip: needs('linux', 'bubblewrap') }, async t => {
+  const workspace = join(scratch(t), 'a b\tc\n#\\040é')
+  mkdirSync(join(workspace, 'g'), { recursive: true })
+  const { ending } = await launched({ workspace, writeSubtrees: ['g'] }, '', ['touch', 'g/made'])
+  t.match(ending, { kind: 'exited', status: 0 })
+  t.same(readdirSync(join(workspace, 'g')), ['made'])
+})
