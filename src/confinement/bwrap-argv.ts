@@ -38,7 +38,7 @@ export function bwrapArgv(request: BwrapRequest): { readonly args: readonly stri
   const { policy, facts, cwd, files, limitOptions, command } = request
   const mounts = orderMounts(policy, facts)
   const options = [
-    namespaces(),
+    namespaces(request),
     environment(policy.env),
     systemRoot(policy, facts),
     kernelViews(request),
@@ -56,12 +56,16 @@ export function bwrapArgv(request: BwrapRequest): { readonly args: readonly stri
 }
 
 /** Never `--as-pid-1`: pid 1 of a namespace ignores signals it does not handle, TERM among them (decisions 16). */
-function namespaces(): string[] {
+function namespaces({ boundary, facts }: BwrapRequest): string[] {
   return [
     ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--unshare-net'],
     ['--die-with-parent', '--new-session'],
-    ['--cap-drop', 'ALL', '--disable-userns'],
-    ['--hostname', HOSTNAME_INSIDE],
+    ['--cap-drop', 'ALL'],
+    // It writes below /proc/sys, which is read-only where the weaker rung is needed; there the system-call filter alone
+    // keeps further user namespaces away.
+    boundary === 'bubblewrap' ? ['--disable-userns'] : [],
+    // A container's name is no secret of the machine, and engines forbid sethostname(2) even where the rest is allowed.
+    facts.container ? [] : ['--hostname', HOSTNAME_INSIDE],
   ].flat()
 }
 

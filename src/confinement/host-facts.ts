@@ -8,6 +8,7 @@
 import {
   accessSync,
   constants,
+  existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
@@ -89,6 +90,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     cgroup: cgroups(cgroupRoot),
     boundSockets: readBoundSockets(),
     pid1WithoutInit: process.pid === 1,
+    container: existsSync('/.dockerenv') || existsSync('/run/.containerenv'),
     installHint: installCommand(text('/etc/os-release')),
   })
 }

@@ -28,6 +28,9 @@ const APPARMOR =
  */
 const NO_FRESH_PROC = /^bwrap: Can't mount proc on \/newroot\/proc: (Operation not permitted|Permission denied)$/
 
+/** `--disable-userns` writes there; engines show /proc/sys read-only. The weaker boundary does without that option. */
+const READ_ONLY_PROC = /^bwrap: cannot open \/proc\/sys\/user\/max_user_namespaces: Read-only file system$/
+
 /** The first row that matches counts. */
 const ROWS: readonly Row[] = [
   { text: /No permissions to create new namespace/, probe: 'user namespace', fix: CONTAINER_USERNS },
@@ -60,9 +63,24 @@ const ROWS: readonly Row[] = [
     fix: 'user namespaces are used up here: raise sysctl user.max_user_namespaces; inside another sandbox allow nesting there',
   },
   {
-    text: /Failed to make \/ slave|unmount old root|Can't set hostname/,
+    text: /Failed to make \/ slave|unmount old root/,
     probe: 'mounts',
-    fix: 'the seccomp profile of the container forbids mount, umount2 or sethostname: allow them',
+    fix: 'the seccomp profile of the container forbids mount or umount2: allow them, or use --security-opt seccomp=unconfined',
+  },
+  {
+    text: /Can't set hostname/,
+    probe: 'host name',
+    fix: 'something around us forbids sethostname: allow it (in a container --security-opt seccomp=unconfined)',
+  },
+  {
+    text: READ_ONLY_PROC,
+    probe: 'fresh /proc',
+    fix: FRESH_PROC,
+  },
+  {
+    text: /Unexpected capabilities but not setuid/,
+    probe: 'capabilities',
+    fix: 'bubblewrap refuses capabilities it was not given by its own file: start the container without --cap-add, or as an ordinary user',
   },
   {
     text: /^\/run\/harness\/limit: /m,
@@ -123,5 +141,5 @@ export function knownFailure(text: string): KnownFailure {
 
 /** True where `text` of bubblewrap means that it can mount no fresh /proc here, and nothing else. */
 export function meansNoFreshProc(text: string): boolean {
-  return NO_FRESH_PROC.test(text)
+  return NO_FRESH_PROC.test(text) || READ_ONLY_PROC.test(text)
 }

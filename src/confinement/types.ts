@@ -122,6 +122,8 @@ export interface HostFacts {
    */
   readonly boundSockets: readonly string[] | null
   readonly pid1WithoutInit: boolean
+  /** True where a container engine says so (/.dockerenv, /run/.containerenv); its host name is its own, not the machine's. */
+  readonly container: boolean
   /** Text that tells this machine to its owner's package manager: the one command that installs bubblewrap. */
   readonly installHint: string
 }

@@ -144,6 +144,13 @@ t.test('what bubblewrap says and what to do about it', async t => {
     ],
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", 'fresh /proc', /systempaths=unconfined/],
     ['bwrap: pivot_root: Operation not permitted', 'pivot_root', /seccomp/],
+    [
+      'bwrap: cannot open /proc/sys/user/max_user_namespaces: Read-only file system',
+      'fresh /proc',
+      /systempaths=unconfined.*unmask=ALL/,
+    ],
+    ["bwrap: Can't set hostname to harness: Operation not permitted", 'host name', /sethostname/],
+    ['bwrap: Unexpected capabilities but not setuid, old file caps config?', 'capabilities', /--cap-add/],
     ['bwrap: pivot_root: Invalid argument', 'pivot_root', /switch_root/],
     ['bwrap: setting up uid map: Operation not permitted', 'uid map', /SETFCAP/],
     ['bwrap: setting up uid map: Permission denied', 'uid map', /apparmor_restrict_unprivileged_userns/],

@@ -91,6 +91,13 @@ t.test('always: namespaces, lifetime, no capability, a filter', async t => {
   t.notOk(args.includes('--as-pid-1'), 'TERM would be ignored')
 })
 
+t.test('a container keeps its own name, and the weaker rung leaves the settings of the kernel alone', async t => {
+  const request = { ...base, facts: { ...DEBIAN, container: true } }
+  t.notOk(bwrapArgv(request).args.includes('--hostname'), 'engines forbid sethostname(2)')
+  t.ok(bwrapArgv(base).args.includes('--hostname'))
+  t.notOk(bwrapArgv({ ...base, boundary: 'bubblewrap-hostproc' }).args.includes('--disable-userns'))
+})
+
 t.test('what has to come after what', async t => {
   const parts = policy({
     workspace: rule('/tmp/w'),

@@ -28,6 +28,7 @@ export const DEBIAN: HostFacts = {
   procCovers: ['/proc/sys', '/proc/irq', '/proc/bus'],
   cgroup: {},
   pid1WithoutInit: false,
+  container: false,
   boundSockets: [],
   installHint: 'apt-get install bubblewrap',
 }
