@@ -140,6 +140,26 @@ t.test('Esc during a tool: its tree is ended, the run stops by name', onTerminal
   t.match(ended, { status: 2, restored: true, screen: /cancelled \(esc\).*stopped: cancelled/s })
 })
 
+t.test('a second Esc skips the grace', onTerminal, async t => {
+  const stubborn = ['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done']
+  const turns = [{ reply: { calls: [{ name: 'run', arguments: { argv: stubborn } }] } }]
+  const ended = await interrupted(
+    turns,
+    ['--confine', 'auto', '--allow-program', 'sh', '--yes', '--json'],
+    async run => {
+      await run.seen('launch-started')
+      await sleep(400)
+      run.type('\u001b')
+      await sleep(200)
+      run.type('\u001b')
+    },
+  )
+  t.match(ended, { status: 2, restored: true })
+  const record = ended.screen.split('\r\n').find(line => line.includes('launch-ended') && line.includes('cancelled'))
+  // Two seconds of grace would show in the duration: this is what was recorded, not how fast the machine is.
+  t.ok(record !== undefined && JSON.parse(record).outcome.duration_ms < 2_000, `recorded: ${record}`)
+})
+
 t.test('Ctrl-C as a key stops once; arrows, pasted text and other keys stop nothing', onTerminal, async t => {
   const keys = await interrupted(STALLS, [], async run => {
     await run.seen('turn 1')

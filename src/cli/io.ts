@@ -18,6 +18,8 @@ export interface Io {
   readonly stdinIsTerminal: boolean
   /** Aborted with a {@link CancelledBy}: a signal, or `caller` when stdout's reader has gone. */
   readonly stop: AbortSignal
+  /** Aborted by a second Esc: what is left of the grace is skipped. */
+  readonly kill: AbortSignal
   /** The signal that asked to stop; null when none did. */
   stoppedBy(): NodeJS.Signals | null
   /** The errno of a failed write to stdout; null while all could be written, and where the reader just went away. */
@@ -34,6 +36,7 @@ const LEFT_AT_ONCE = 130
 
 export function openIo({ installation }: { readonly installation: string }): Io {
   const stop = new AbortController()
+  const kill = new AbortController()
   const cancel = (by: CancelledBy): void => {
     if (!stop.signal.aborted) stop.abort(by)
   }
@@ -62,10 +65,11 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     stderrIsTerminal: isTerminal(2),
     stdinIsTerminal: isTerminal(0),
     stop: stop.signal,
+    kill: kill.signal,
     stoppedBy: () => signal,
     outputLost: () => lost,
     pressed: key => {
-      if (key === 'esc') cancel('esc')
+      if (key === 'esc') stop.signal.aborted ? kill.abort('esc') : cancel('esc')
       else process.kill(process.pid, 'SIGINT')
     },
     handleSignals: () =>

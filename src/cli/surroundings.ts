@@ -1,5 +1,5 @@
 /** The part of `run` and `tools` that is the same: flags → policy request, boundary where asked for, reach, tools. */
-import { type Boundary, openBoundary } from '../confinement/boundary.js'
+import { type Boundary, type BoundaryRequest, openBoundary } from '../confinement/boundary.js'
 import { readHostFacts } from '../confinement/host-facts.js'
 import { Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
@@ -46,7 +46,8 @@ export async function openSurroundings({
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
   if (confine === 'off') refuseUnheld(given)
   const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
-  const boundary = confine === 'off' ? null : await opened({ confine, request, facts, runId, emit })
+  const boundary =
+    confine === 'off' ? null : await opened({ confine, request, facts, runId, onEvent: emit, kill: io.kill })
   const reach = fileReach({
     request,
     policy: boundary?.policy ?? null,
@@ -79,16 +80,8 @@ function refuseUnheld(given: Given): void {
   )
 }
 
-type OpenOptions = Parameters<typeof openBoundary>[0]
-
-async function opened({
-  confine,
-  request,
-  facts,
-  runId,
-  emit,
-}: Pick<OpenOptions, 'confine' | 'request' | 'facts' | 'runId'> & { readonly emit: Emit }): Promise<Boundary> {
-  const boundary = await openBoundary({ confine, request, facts, runId, onEvent: emit, probe: 'now' })
+async function opened(options: Omit<BoundaryRequest, 'probe'>): Promise<Boundary> {
+  const boundary = await openBoundary({ ...options, probe: 'now' })
   if (boundary instanceof Refusal) throw boundary
   return boundary
 }

@@ -29,6 +29,8 @@ export interface BoundaryRequest {
   readonly onEvent: Emit
   /** `now`: a real launch before this returns, once per process and bubblewrap. `launch`: the first launch is the probe (decisions 2). */
   readonly probe: 'now' | 'launch'
+  /** Aborted: what is left of any launch's grace is skipped. Absent: only a launch's own `kill` does that. */
+  readonly kill?: AbortSignal
 }
 
 export interface RunRequest {
@@ -210,6 +212,7 @@ export class Boundary {
       rules,
     )
     if (folders instanceof Refusal) return folders
+    const kill = request.kill ?? options.kill
     const launch_id = `${options.runId}-${++this.#launches}`
     const { boundary, applied, gaps } = plan.confinement
     options.onEvent({
@@ -225,7 +228,7 @@ export class Boundary {
       stdout: request.stdout ?? 'capture',
       stderr: request.stderr ?? 'capture',
       signal: this.#closed ? AbortSignal.abort('caller') : this.#signalFor(request),
-      ...(request.kill === undefined ? {} : { kill: request.kill }),
+      ...(kill === undefined ? {} : { kill }),
       wallMs: Math.min(request.wallMs ?? policy.limits.wall, policy.limits.wall),
       graceMs: request.graceMs ?? GRACE_MS_DEFAULT,
       launchId: launch_id,
