@@ -1,7 +1,7 @@
 /** The places a policy opens: the workspace, what may be read, what may be written. Each is landed and judged here. */
 import { Refusal } from '../errors.js'
 import { indexControlFiles } from '../paths/control-files.js'
-import { specialRefusal } from '../paths/folder-checks.js'
+import { enterRefusal, specialRefusal } from '../paths/folder-checks.js'
 import { protectedNames } from '../paths/protected-names.js'
 import { isWithin, type Landing, land, missing } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
@@ -46,6 +46,8 @@ export function landWorkspace(path: string, facts: HostFacts): LandedRule {
       `the workspace ${shown(path)} is a ${landing.type}: name a folder`,
     )
   }
+  const closed = enterRefusal(landing)
+  if (closed !== null) throw unusable(landed, `it may not be entered (${closed.message})`)
   if (landed === '/') {
     throw new Refusal(
       'filesystem-root',

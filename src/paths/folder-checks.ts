@@ -4,7 +4,7 @@
  * passes every mode bit and still cannot write a read-only mount or an immutable file (case D17). access(2) answers
  * EROFS for the one and EPERM for the other, so nothing is created to find out and nothing can be left behind.
  */
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 import { type ControlIndex, controlFileAt, controlFileWithin } from './control-files.js'
 import { mountOf, readMounts, specialFilesystem } from './mounts.js'
@@ -229,7 +229,16 @@ function mayWrite({ landing }: Judged): Refusal | null {
 }
 
 function mayEnter({ landing }: Judged): Refusal | null {
-  return enterRefusal(landing)
+  return enterRefusal(landing) ?? closedToRootInside(landing)
+}
+
+/** As uid 0 access(2) says yes to every folder; inside, without capabilities, the owner's mode bits count. */
+function closedToRootInside(landing: Landing): Refusal | null {
+  if (process.getuid?.() !== 0) return null
+  const stat = statSync(landing.landed, { throwIfNoEntry: false })
+  if (stat === undefined || (stat.mode & 0o100) !== 0) return null
+  const text = `${shown(landing.landed)} may not be entered without capabilities, which a confined process has none of: chmod u+x it`
+  return new Refusal('no-permission', { path: landing.landed }, text)
 }
 
 /** What the kernel has against this user entering the folder; null when nothing. */

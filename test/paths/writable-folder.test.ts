@@ -239,6 +239,15 @@ function inChild(prefix: readonly string[], script: string): string {
 const AS_USER =
   process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--'] : []
 
+t.test('a folder without x for its owner is closed to a confined root too (D17)', { skip: needs('root') }, async t => {
+  const dir = t.testdir({ closed: {}, open: {} })
+  chmodSync(join(dir, 'closed'), 0o600)
+  const enter = (name: string) => checkWritableFolder(join(dir, name), rulesFor(dir, { mode: 'enter' }))
+  const refused = enter('closed')
+  t.ok(refused instanceof Refusal && refused.code === 'no-permission' && /chmod u\+x/.test(refused.message))
+  t.match(enter('open'), { kind: 'enterable' })
+})
+
 t.test('the kernel is asked, not the mode bits', { skip: AS_USER.length > 0 && needs('setpriv') }, async t => {
   const ws = scratch(t)
   mkdirSync(join(ws, 'closed'))
