@@ -103,6 +103,12 @@ export type Ending =
       readonly path?: string
     }
 
+/** A stream of ours, handed on to a command by its bytes, that could not be read or written to its end. */
+export interface StreamFailure {
+  readonly stream: 'stdin' | 'stdout' | 'stderr'
+  readonly errno: string
+}
+
 /** How one supervised command ended. Every variant is a normal return; only a bug throws. */
 export interface Outcome {
   readonly ending: Ending
@@ -122,6 +128,8 @@ export interface Outcome {
   readonly cpu_ms: number | null
   /** Present when something of the tree was still alive when the bound on its end was over (an uninterruptible wait). */
   readonly tree_left?: true
+  /** Present where bytes between the command and a stream of ours were lost; a reader that went away is no loss. */
+  readonly stream_failures?: readonly StreamFailure[]
   /** Paths under a write grant that are protected and appeared or changed during the launch. Empty: none. */
   readonly tampered: readonly string[]
 }

@@ -67,6 +67,12 @@ t.test('stdio is passed through', confined, async t => {
   t.teardown(ws.remove)
   const piped = await harness(['exec', '--', 'cat'], { cwd: ws.path, stdin: 'pipe', input: 'line\n' })
   t.strictSame([piped.status, piped.stdout], [0, 'line\n'])
+  const again = await harness(['exec', '--', 'sh', '-c', 'echo back >&0; cat /dev/stdin'], {
+    cwd: ws.path,
+    stdin: 'pipe',
+    input: 'line\n',
+  })
+  t.equal(again.stdout, 'line\n', 'a socket is read as a FIFO is')
   const none = await harness(['exec', '--', 'cat'], { cwd: ws.path, stdin: 'ignore' })
   t.strictSame([none.status, none.stdout], [0, ''])
   const both = await harness(['exec', '--', 'sh', '-c', 'echo out; echo err >&2; echo again > /dev/stderr'], {
@@ -85,6 +91,45 @@ t.test('stdio is passed through', confined, async t => {
     { cwd: ws.path },
   )
   t.match(head.stdout, /^y\n(141|0)$/, 'a reader that goes away ends the command as it would outside')
+})
+
+t.test('a file of ours is read and written through us, and cannot be opened again inside', confined, async t => {
+  const ws = scratch({ file: 'kept\n', log: 'old\n', lines: '1\n2\n3\n' })
+  const outside = scratch({ file: 'kept\n' })
+  t.teardown(ws.remove)
+  t.teardown(outside.remove)
+  const exec = `"${process.execPath}" "${harnessBin}" exec`
+  const sh = async (script: string) => (await execa('bash', ['-c', script], { cwd: ws.path, reject: false })).stdout
+  const at = (path: string) => readFileSync(path, 'utf8')
+  for (const file of [join(ws.path, 'file'), join(outside.path, 'file')]) {
+    await sh(`${exec} -- sh -c 'echo PWN > /proc/self/fd/0; echo PWN >> /dev/stdin; : > /proc/self/fd/0' < '${file}'`)
+    t.equal(at(file), 'kept\n', 'stdin cannot be written')
+    t.equal(await sh(`${exec} -- cat < '${file}'`), 'kept', 'and is read')
+  }
+  const log = join(ws.path, 'log')
+  await sh(`${exec} -- sh -c ': > /proc/self/fd/1; : > /dev/stderr; echo new; echo err >&2' >> log 2>&1`)
+  t.equal(at(log), 'old\nnew\nerr\n', 'stdout is only added to')
+  await sh(`${exec} --limit wall=2s -- sh -c 'cat /proc/self/fd/1 >&2 & sleep 0.2; kill $!' >> log 2> seen`)
+  t.equal(at(join(ws.path, 'seen')), '', 'nor read')
+  await sh(`${exec} -- sh -c 'for i in 1 2 3 4; do echo o$i; echo e$i >&2; done' > both 2>&1`)
+  t.equal(at(join(ws.path, 'both')), 'o1\ne1\no2\ne2\no3\ne3\no4\ne4\n', 'two streams to one file keep their order')
+  t.equal(await sh(`while read -r x; do echo "$x"; ${exec} -- true; done < lines`), '1\n2\n3', 'nothing is read ahead')
+  t.equal(
+    await sh(`${exec} -- sh -c 'ls -l /proc/self/fd; cat' < file 2> err > out; cat out`).then(text =>
+      /ws|file$/m.test(text),
+    ),
+    false,
+  )
+  t.equal(await sh(`head -c 40000000 /dev/zero > big; ${exec} -- sh -c 'cat | wc -c' < big`), '40000000')
+  t.equal(await sh(`${exec} -- true < big; echo $?`), '0', 'one that does not read is not held up')
+  t.match(await sh(`${exec} -- echo x 2>&1 > /dev/full; echo $?`), /stdout could not be passed on.*ENOSPC.*\n1$/)
+  t.equal(
+    await sh(
+      'mkfifo named; (echo once > named &) ; ' +
+        `${exec} -- sh -c 'cat; ls -l /proc/self/fd/0' < named | grep -c named`,
+    ),
+    '0',
+  )
 })
 
 t.test('a slow reader gets every byte of a relayed stream, and the bound still counts', confined, async t => {

@@ -22,7 +22,10 @@ import { Release } from './release.js'
 import { protectedState, tampered } from './tampering.js'
 import { CHILD_FDS, type LaunchPlan } from './types.js'
 
-/** `fd` is handed to the command itself; `relay` gets what the command writes, and the command gets a FIFO. */
+/**
+ * `fd` is handed to the command itself, which can open what is behind it again, for reading and writing and on the mount
+ * of the host: never a plain file, device or terminal. `relay` gets what the command writes, and the command gets a FIFO.
+ */
 export type Stream = 'capture' | { readonly fd: number } | { readonly relay: number }
 
 export interface LaunchOptions {
@@ -240,6 +243,7 @@ function report(
     output_held: ended.outputHeld,
     peak_memory_bytes: counts.peakMemoryBytes,
     cpu_ms: counts.cpuMs,
+    ...(ended.streamFailures.length === 0 ? {} : { stream_failures: ended.streamFailures }),
     ...(ended.treeGone ? {} : { tree_left: true as const }),
   }
 }

@@ -14,6 +14,8 @@ const UNDER_WAY_BYTES_MAX = 256 * 1024
 export class Capture {
   readonly output: BoundedOutput
   closed = false
+  /** Why bytes could not be passed on (a full disk); null where they were, or where their reader just went away. */
+  failed: string | null = null
   #socket: Socket | undefined
   #writer: OrderedWriter | undefined
   #passing = false
@@ -25,11 +27,10 @@ export class Capture {
     private readonly pool: FifoPool,
     private readonly fifo: OpenFifo,
     keptBytes: number,
-    relay: number | null,
+    readonly relay: number | null,
   ) {
     this.output = new BoundedOutput(keptBytes)
-    // With its reader gone nobody reads the FIFO either, and the child gets the SIGPIPE it would have got outside.
-    if (relay !== null) this.#writer = new OrderedWriter(relay, () => this.#socket?.destroy())
+    if (relay !== null) this.#writer = new OrderedWriter(relay, errno => this.#lost(errno))
     this.#ended = new Promise(resolve => {
       this.#end = resolve
     })
@@ -39,8 +40,10 @@ export class Capture {
     return this.fifo.writer
   }
 
-  get relays(): boolean {
-    return this.#writer !== undefined
+  /** With its reader gone nobody reads the FIFO either, and the child gets the SIGPIPE it would have got outside. */
+  #lost(errno: string): void {
+    if (errno !== 'EPIPE') this.failed = errno
+    this.#socket?.destroy()
   }
 
   passOn(): void {

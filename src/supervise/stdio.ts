@@ -1,20 +1,26 @@
 /** The descriptors of a child: opened before the spawn, read after it, closed whatever happens. */
 import { closeSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { Captured } from '../outcome.js'
+import type { Captured, StreamFailure } from '../outcome.js'
 import { NOTHING_CAPTURED } from '../outcome.js'
 import { BoundedOutput } from './bounded-output.js'
 import { Capture } from './capture.js'
+import { Feed } from './feed.js'
 import type { FifoPool } from './fifo-pool.js'
 import { openBytes } from './unnamed-file.js'
 
-/** Where a child's input comes from. `null` is /dev/null. Bytes are a file, so no size of them can wait for a reader (case A09). */
-export type Input = null | { readonly fd: number } | { readonly bytes: Uint8Array }
+/**
+ * Where a child's input comes from. `null` is /dev/null. Bytes are a file, so no size of them can wait for a reader (case A09).
+ * `relay`: a file, FIFO or socket of ours whose bytes are passed on through a FIFO. `fd`: the descriptor itself, which its
+ * holder can open again with other rights: never a plain file that the child must not write.
+ */
+export type Input = null | { readonly fd: number } | { readonly bytes: Uint8Array } | { readonly relay: number }
 
 /**
  * Where a stream of a child goes. `capture`: a FIFO, which the child can open again. `relay`: the same, and what comes is
- * passed on to a descriptor of ours that the child itself must not hold (a terminal) or cannot open again (a socket).
- * `pipe`: a socket of Node, for what only launchers of ours write. `fd`: a descriptor of ours, passed on.
+ * passed on to a descriptor of ours that the child itself must not hold (a file, a terminal) or cannot open again (a
+ * socket); both streams with the same number share one FIFO, so that their bytes stay in order. `pipe`: a socket of Node,
+ * for what only launchers of ours write. `fd`: a descriptor of ours, passed on; its holder can open it again with other rights.
  */
 export type Output = null | 'capture' | 'pipe' | { readonly fd: number } | { readonly relay: number }
 
@@ -37,6 +43,7 @@ export class ChildStdio {
   readonly #captures = new Map<1 | 2, Capture>()
   readonly #plain = new Map<1 | 2, BoundedOutput>()
   readonly #ours: number[] = []
+  #feed: Feed | undefined
   #open = 0
   #onClosed: () => void = () => undefined
 
@@ -46,7 +53,7 @@ export class ChildStdio {
   static async open(plan: StdioPlan, pool: () => Promise<FifoPool>, keptBytes: number): Promise<ChildStdio> {
     const stdio = new ChildStdio(keptBytes)
     try {
-      stdio.slots.push(stdio.#input(plan.stdin))
+      stdio.slots.push(await stdio.#stdinSlot(plan.stdin, pool))
       stdio.slots.push(await stdio.#outputSlot(1, plan.stdout, pool))
       stdio.slots.push(await stdio.#outputSlot(2, plan.stderr, pool))
       for (const [number, extra] of plan.extra) stdio.slots[number] = extra === 'pipe' ? 'pipe' : stdio.#input(extra)
@@ -59,8 +66,15 @@ export class ChildStdio {
     }
   }
 
-  #input(input: Input): Slot {
+  async #stdinSlot(input: Input, pool: () => Promise<FifoPool>): Promise<Slot> {
     if (input === null) return 'ignore'
+    if (!('relay' in input)) return this.#input(input)
+    this.#feed = await Feed.open(await pool(), input.relay)
+    this.#ours.push(this.#feed.reader)
+    return this.#feed.reader
+  }
+
+  #input(input: Exclude<Extra, 'pipe'>): Slot {
     if ('fd' in input) return input.fd
     const fd = openBytes(input.bytes)
     this.#ours.push(fd)
@@ -74,6 +88,11 @@ export class ChildStdio {
       return 'pipe'
     }
     if (output !== 'capture' && 'fd' in output) return output.fd
+    const first = this.#captures.get(1)
+    if (output !== 'capture' && first?.relay === output.relay) {
+      this.#captures.set(number, first)
+      return first.writer
+    }
     const fifos = await pool()
     const fifo = await fifos.take()
     const capture = new Capture(fifos, fifo, this.keptBytes, output === 'capture' ? null : output.relay)
@@ -90,13 +109,14 @@ export class ChildStdio {
   /** Starts reading. `sockets` are the child's own for streams that are `pipe`. */
   read(sockets: ReadonlyMap<number, Socket>, onTotal: (bytes: number) => void, onClosed: () => void): void {
     this.#onClosed = onClosed
-    this.#open = this.#captures.size + this.#plain.size
+    this.#feed?.begin()
+    this.#open = this.#streams.size + this.#plain.size
     let total = 0
     const count = (bytes: number) => {
       total += bytes
       onTotal(total)
     }
-    for (const capture of this.#captures.values()) capture.read(count, () => this.#oneClosed())
+    for (const capture of this.#streams) capture.read(count, () => this.#oneClosed())
     for (const [number, output] of this.#plain) {
       sockets.get(number)?.on('data', (bytes: Buffer) => {
         output.push(bytes)
@@ -108,17 +128,17 @@ export class ChildStdio {
 
   /** From now on relayed streams reach their descriptors; before, they hold the launcher's own words. */
   passOn(): void {
-    for (const capture of this.#captures.values()) capture.passOn()
+    for (const capture of this.#streams) capture.passOn()
   }
 
   /** Resolves when every relayed byte is delivered or its reader is gone. The tree must be gone, or it may not end. */
   async delivered(): Promise<void> {
-    await Promise.all([...this.#captures.values()].map(capture => capture.delivered()))
+    await Promise.all([...this.#streams].map(capture => capture.delivered()))
   }
 
   /** True where a stream is relayed: how long it takes is then its reader's doing. */
   get relays(): boolean {
-    return [...this.#captures.values()].some(capture => capture.relays)
+    return [...this.#streams].some(capture => capture.relay !== null)
   }
 
   #oneClosed(): void {
@@ -130,12 +150,30 @@ export class ChildStdio {
     return this.#open === 0
   }
 
+  /** Of streams that share one FIFO, all of it under either number. */
   captured(number: 1 | 2): Captured {
     return (this.#captures.get(number)?.output ?? this.#plain.get(number))?.captured() ?? NOTHING_CAPTURED
   }
 
   finish(treeGone: boolean): void {
-    for (const capture of this.#captures.values()) capture.finish(treeGone)
+    for (const capture of this.#streams) capture.finish(treeGone)
     this.#captures.clear()
+    this.#feed?.finish(treeGone)
+    this.#feed = undefined
+  }
+
+  /** Each once: two numbers can share one. */
+  get #streams(): ReadonlySet<Capture> {
+    return new Set(this.#captures.values())
+  }
+
+  /** Streams of ours that could not be read or written to the end. A reader that went away is no failure. */
+  get failures(): readonly StreamFailure[] {
+    const failed = (stream: StreamFailure['stream'], errno: string | null | undefined): StreamFailure[] =>
+      errno ? [{ stream, errno }] : []
+    const outputs = [...this.#streams].flatMap(capture =>
+      failed(capture.relay === 2 ? 'stderr' : 'stdout', capture.failed),
+    )
+    return [...failed('stdin', this.#feed?.failed), ...outputs]
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { DRAIN_MS, KILL_PROOF_MS } from '../bounds.js'
-import type { CancelledBy, Captured, Ending } from '../outcome.js'
+import type { CancelledBy, Captured, Ending, StreamFailure } from '../outcome.js'
 import type { Clock } from './deadline.js'
 import { Timers } from './deadline.js'
 import { type Action, type Happening, type State, step } from './lifecycle.js'
@@ -51,6 +51,7 @@ export interface Ended {
   /** False: something of the tree was still alive when the bound on its end was over. */
   readonly treeGone: boolean
   readonly outputHeld: boolean
+  readonly streamFailures: readonly StreamFailure[]
 }
 
 /** Pauses between looks at a tree that is ending: dense at first, because most trees are gone at once. */
@@ -199,6 +200,7 @@ export class Supervised {
     this.#timers.clear()
     for (const stream of [1, 2]) this.pipes.get(stream)?.destroy()
     const [stdout, stderr] = [this.stdio.captured(1), this.stdio.captured(2)]
+    const streamFailures = this.stdio.failures
     this.stdio.finish(this.#treeGone)
     this.#resolve({
       cause: this.#cause ?? { kind: 'by-itself' },
@@ -210,6 +212,7 @@ export class Supervised {
       survivorsKilled: this.#survivors === undefined ? 0 : this.#survivors,
       treeGone: this.#treeGone,
       outputHeld: this.#outputHeld,
+      streamFailures,
     })
   }
 

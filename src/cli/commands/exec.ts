@@ -55,7 +55,11 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     const said = explanation(outcome.ending)
     if (said !== null) io.err.write(`harness: ${escapeLines(said)}\n`)
     for (const path of outcome.tampered) io.err.write(`harness: protected path changed: ${escapeLines(path)}\n`)
-    return statusOf(outcome.ending, io)
+    for (const { stream, errno } of outcome.stream_failures ?? [])
+      io.err.write(`harness: ${stream} could not be passed on to its end (${errno})\n`)
+    const status = statusOf(outcome.ending, io)
+    // What was to be read or written is not there: success would be a lie.
+    return status === 0 && outcome.stream_failures !== undefined ? 1 : status
   } finally {
     await boundary.close()
   }
