@@ -69,7 +69,8 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     stoppedBy: () => signal,
     outputLost: () => lost,
     pressed: key => {
-      if (key === 'esc') stop.signal.aborted ? kill.abort('esc') : cancel('esc')
+      if (key === 'esc' && stop.signal.aborted) kill.abort('esc')
+      else if (key === 'esc') cancel('esc')
       else process.kill(process.pid, 'SIGINT')
     },
     handleSignals: () =>
