@@ -35,7 +35,8 @@ const CASES: readonly { name: string; bytes: string; keys: Key[] }[] = [
 for (const { name, bytes, keys } of CASES) {
   t.test(name, async t => {
     t.strictSame(pressed([bytes]), keys, 'in one read')
-    if (!bytes.startsWith('\u001b\u001b')) t.strictSame(pressed(bytes.split('')), keys, 'a byte at a time, within the gap')
+    if (!bytes.startsWith('\u001b\u001b'))
+      t.strictSame(pressed(bytes.split('')), keys, 'a byte at a time, within the gap')
   })
 }
 
