@@ -22,6 +22,7 @@ export const GUARANTEES: Readonly<Record<Guarantee, string>> = {
   'no-user-namespaces': 'no namespace can be made or entered, so no capability can be had',
   'control-files-protected': 'files that decide what runs later stay as they are',
   'git-read-only': 'git folders and git files stay as they are, at any depth',
+  'nothing-planted': 'no git repository and no protected name is made inside a write grant',
   'host-settings-read-only': 'no setting of the kernel, the devices or the control groups can be changed',
   'private-home-and-tmp': 'home, /tmp and shared memory are private and go with the boundary',
   'not-root-outside': 'no process of the launch is uid 0 of the host',
@@ -47,7 +48,13 @@ const ROOT_OUTSIDE: Gap = {
 
 const HOST_PROC: Gap = {
   guarantee: 'pid-isolation',
-  why: 'processes outside are listed in /proc; they cannot be signalled or read',
+  why: 'processes outside are listed in /proc with their command lines; they cannot be signalled, their memory and environment not read',
+}
+
+/** The attempts are made with the workspace granted whole. */
+const PLANTING: Gap = {
+  guarantee: 'nothing-planted',
+  why: 'a name that does not exist cannot be covered; what appears is reported',
 }
 
 const BY_PRIVILEGE: Readonly<Record<Privilege, readonly Gap[]>> = {
@@ -64,7 +71,7 @@ function rows(): MatrixRow[] {
   return (['x64', 'arm64'] as const).flatMap(arch =>
     Object.entries(BY_BACKEND).flatMap(([backend, ofBackend]) =>
       Object.entries(BY_PRIVILEGE).map(([privilege, ofPrivilege]) => {
-        const gaps = [...ofBackend, ...ofPrivilege]
+        const gaps = [PLANTING, ...ofBackend, ...ofPrivilege]
         const open = gaps.map(({ guarantee }) => guarantee)
         return {
           os: 'linux' as const,

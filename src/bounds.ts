@@ -41,6 +41,8 @@ export const GRANT_SCAN_ENTRIES_MAX = 100_000
 export const SHM_TMPFS_BYTES = 64 * MiB
 /** Bytes of a git settings file that are read for the places it names. */
 export const GIT_CONFIG_BYTES_MAX = 1 * MiB
+/** Lines that tell what appeared in the grants: a command can make any number, and a record has to stay readable. */
+export const PLANTED_TOLD_MAX = 100
 /** Mounts one policy may expand to (confinement.md §2). */
 export const MOUNTS_MAX = 2_000
 

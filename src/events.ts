@@ -51,6 +51,7 @@ export type WarningCode =
   | 'unpublished-tool'
   | 'unpublished-tool-routed'
   | 'program-refused'
+  | 'protected-appeared'
   | 'conversation-compacted'
   | 'summary-failed'
   | 'answer-nudged'

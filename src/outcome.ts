@@ -21,6 +21,7 @@ export type Guarantee =
   | 'no-user-namespaces'
   | 'control-files-protected'
   | 'git-read-only'
+  | 'nothing-planted'
   | 'host-settings-read-only'
   | 'private-home-and-tmp'
   | 'not-root-outside'
@@ -130,7 +131,10 @@ export interface Outcome {
   readonly tree_left?: true
   /** Present where bytes between the command and a stream of ours were lost; a reader that went away is no loss. */
   readonly stream_failures?: readonly StreamFailure[]
-  /** Paths under a write grant that are protected and appeared or changed during the launch. Empty: none. */
+  /**
+   * One line for each path under a write grant that is protected and appeared, changed or went during the launch, as far
+   * as it was watched; `exec` adds what a look through the whole grant finds afterwards. Empty: none.
+   */
   readonly tampered: readonly string[]
 }
 

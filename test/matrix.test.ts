@@ -11,6 +11,9 @@ import { projectRoot } from './support/root.js'
 
 const all = Object.keys(GUARANTEES).sort()
 
+/** A gap everywhere is nothing to try: no boundary claims it. */
+const held = all.filter(name => MATRIX.some(({ holds }) => holds.some(guarantee => guarantee === name)))
+
 t.test('a row states every guarantee exactly once, as held or as a gap', async t => {
   for (const { os, arch, backend, privilege, holds, gaps } of MATRIX) {
     const stated = [...holds, ...gaps.map(({ guarantee }) => guarantee)].sort()
@@ -20,11 +23,11 @@ t.test('a row states every guarantee exactly once, as held or as a gap', async t
   t.equal(new Set(keys).size, keys.length, 'no row stands twice')
 })
 
-t.test('an attempt has one name and one guarantee, and every guarantee is attempted', async t => {
+t.test('an attempt has one name and one guarantee, and every guarantee that a row holds is attempted', async t => {
   const names = [...ATTEMPTS.map(({ name }) => name), ...Object.keys(OBSERVATIONS)]
   t.equal(new Set(names).size, names.length, 'names are unique')
   const attempted = new Set<Guarantee>([...ATTEMPTS.map(({ guarantee }) => guarantee), ...Object.values(OBSERVATIONS)])
-  t.same([...attempted].sort(), all)
+  t.same([...attempted].sort(), held)
 })
 
 t.test('every guarantee that a row holds is broken by some boundary that is built to fail', async t => {
@@ -32,7 +35,7 @@ t.test('every guarantee that a row holds is broken by some boundary that is buil
   for (const { breaks, breaksAsRoot } of Object.values(BROKEN_BOUNDARIES)) {
     for (const guarantee of [...breaks, ...breaksAsRoot]) broken.add(guarantee)
   }
-  t.same([...broken].sort(), all)
+  t.same([...broken].sort(), held)
 })
 
 const programs: { program: AttemptProgram; argv: readonly string[]; skip: false | string }[] = [

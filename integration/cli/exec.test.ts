@@ -132,6 +132,42 @@ t.test('a file of ours is read and written through us, and cannot be opened agai
   )
 })
 
+t.test(
+  'what a command makes in a write grant for others to run is said',
+  { skip: needs('bubblewrap', 'git') },
+  async t => {
+    const ws = scratch({ 'a/b/x': '' })
+    t.teardown(ws.remove)
+    const outcome = join(scratch().path, 'outcome.json')
+    const make = 'git init -q a/sub; printf "[core]\\nfsmonitor = evil\\n" >> a/sub/.git/config; echo x > a/b/.envrc'
+    const bare = 'mkdir objects refs; echo "ref: refs/heads/m" > HEAD'
+    const exec = async (script: string, ...options: string[]) => {
+      const ran = await harness(['exec', '--outcome-file', outcome, ...options, '--', 'sh', '-c', script], {
+        cwd: ws.path,
+      })
+      return { ...ran, record: JSON.parse(readFileSync(outcome, 'utf8')) }
+    }
+    const clean = await exec('echo x > a/y', '--process-write-subtree', '.')
+    t.strictSame([clean.record.tampered, clean.stderr], [[], ''])
+    t.match(clean.record.confinement.gaps, [{ guarantee: 'nothing-planted' }])
+    t.strictSame(
+      (await exec('true')).record.confinement.gaps.filter(
+        (gap: { guarantee: string }) => gap.guarantee === 'nothing-planted',
+      ),
+      [],
+    )
+    const ran = await exec(`${make}; ${bare}`, '--process-write-subtree', '.')
+    const lines = [
+      `appeared: ${ws.path} (a git folder)`,
+      `appeared: ${ws.path}/a/sub/.git`,
+      `appeared: ${ws.path}/a/b/.envrc`,
+      `git would run: core.fsmonitor in ${ws.path}/a/sub/.git/config`,
+    ]
+    t.same([ran.status, new Set(ran.record.tampered)], [0, new Set(lines)])
+    for (const line of lines) t.ok(ran.stderr.includes(line), line)
+  },
+)
+
 t.test('a slow reader gets every byte of a relayed stream, and the bound still counts', confined, async t => {
   const ws = scratch()
   t.teardown(ws.remove)

@@ -436,6 +436,31 @@ t.test(
   },
 )
 
+t.test('what appears in a write grant is a warning before the last event', { skip: needs('bubblewrap') }, async t => {
+  const ws = scratch({ 'deep/x': '' })
+  t.teardown(ws.remove)
+  const argv = ['mkdir', '-p', 'deep/new/.git/hooks/pre-commit', 'deep/.vscode']
+  const endpoint = await scripted([
+    { reply: { calls: [{ name: 'run', arguments: { argv } }] } },
+    { reply: { text: 'done' } },
+  ])
+  t.teardown(() => endpoint.close())
+  const grant = ['--confine', 'auto', '--allow-program', 'mkdir', '--process-write-subtree', '.', '--yes']
+  const ran = await harness(against(endpoint, ws.path, ...grant, '--json'))
+  t.equal(ran.status, 0, ran.stderr)
+  const events = eventsOf(ran.stdout)
+  t.match(of(events, 'started')[0]?.confinement.gaps, [{ guarantee: 'nothing-planted' }])
+  t.same(
+    of(events, 'warning').map(({ code, message }) => `${code} ${message}`),
+    [
+      `protected-appeared appeared: ${ws.path}/deep/.vscode`,
+      `protected-appeared appeared: ${ws.path}/deep/new/.git`,
+      `protected-appeared git would run: ${ws.path}/deep/new/.git/hooks/pre-commit`,
+    ],
+  )
+  t.equal(events.at(-1)?.kind, 'finished')
+})
+
 t.test('what a tool left behind does not hold the end up (P019, P080)', { skip: needs('bubblewrap') }, async t => {
   const ws = scratch(SAMPLE)
   t.teardown(ws.remove)

@@ -7,6 +7,7 @@ import { isRefusal, Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
 import { type AppliedConfinement, type BoundaryName, type Ending, type Outcome, outcomeRecord } from '../outcome.js'
 import { checkLaunchFolders, type LaunchFolderRules } from '../paths/launch-folders.js'
+import { protectedNames } from '../paths/protected-names.js'
 import { temporaryFolder } from '../supervise/private-folder.js'
 import type { Input } from '../supervise/stdio.js'
 import { chooseBoundary } from './choose.js'
@@ -16,6 +17,7 @@ import { PATH_INSIDE } from './inside-env.js'
 import { knownFailure, meansNoFreshProc } from './known-failures.js'
 import { launch, type Stream } from './launch.js'
 import { planLaunch } from './launch-plan.js'
+import { planted } from './planted.js'
 import { landPolicy } from './policy.js'
 import { proved, remember } from './proved.js'
 import type { ConfineChoice, HostFacts, LaunchPlan, Policy, PolicyRequest } from './types.js'
@@ -96,6 +98,9 @@ export class Boundary {
   #confinement: AppliedConfinement
   #launches = 0
   #closed = false
+  /** Something other than a probe was started. */
+  #launched = false
+  readonly #tampered = new Set<string>()
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
@@ -157,6 +162,17 @@ export class Boundary {
     } finally {
       this.#running.delete(running)
     }
+  }
+
+  /**
+   * What the launches so far have done to protected places, one line each: what each launch's outcome told
+   * (`Outcome.tampered`), then what a look through the write grants finds (`planted`). It costs as much as landing the
+   * policy did, so it is meant for the end, not for each launch. Empty: nothing, no launch, or no write grant.
+   */
+  verify(): readonly string[] {
+    if (!this.#launched || this.policy.writes.length === 0) return []
+    const names = protectedNames(this.#standing.options.request.unprotect)
+    return [...new Set([...this.#tampered, ...planted({ policy: this.policy, names })])]
   }
 
   /** Ends what still runs and waits for it. Later launches are refused by their cancelled signal. */
@@ -233,6 +249,8 @@ export class Boundary {
       graceMs: request.graceMs ?? GRACE_MS_DEFAULT,
       launchId: launch_id,
     })
+    if (request.purpose !== 'probe' && outcome.ending.kind !== 'not-started') this.#launched = true
+    for (const line of outcome.tampered) this.#tampered.add(line)
     options.onEvent({ kind: 'launch-ended', launch_id, outcome: outcomeRecord(outcome) })
     return outcome
   }

@@ -7,6 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { GIT_CONFIG_BYTES_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
+import { configPlaces, gitSettings } from './git-config.js'
 
 /** One repository seen from its working tree. */
 export interface Repository {
@@ -155,60 +156,6 @@ function isProgram(path: string, word: string): boolean {
   return word.includes('/') || (stat.mode & 0o111) !== 0 || /\.(?:[cm]?[jt]s|p[hly]p?|rb|sh)$/.test(word)
 }
 
-export interface ConfigPlace {
-  readonly key: 'core.hookspath' | 'include.path' | 'file' | 'command'
-  readonly value: string
-}
-
-/** Settings whose value is a path that git reads settings or hooks from (git-config(1)); a middle part is left out. */
-const FILES: ReadonlySet<string> = new Set(['core.attributesfile', 'init.templatedir'])
-
-/**
- * Settings whose value git runs by itself, without their middle part (git-config(1), gitattributes(5), gitcredentials(7)).
- * Aliases and tools that a person calls by name are not among them.
- */
-const COMMANDS: ReadonlySet<string> = new Set([
-  ...['askpass', 'editor', 'fsmonitor', 'gitproxy', 'pager', 'sshcommand', 'alternaterefscommand'].map(
-    name => `core.${name}`,
-  ),
-  ...['clean', 'process', 'smudge'].map(name => `filter.${name}`),
-  ...['command', 'external', 'textconv'].map(name => `diff.${name}`),
-  ...['program', 'defaultkeycommand'].map(name => `gpg.${name}`),
-  ...['cmd', 'command'].map(name => `trailer.${name}`),
-  'credential.helper',
-  'hook.command',
-  'interactive.difffilter',
-  'merge.driver',
-  'sequence.editor',
-  'submodule.update',
-  'uploadpack.packobjectshook',
-])
-
-function keyOf(section: string, name: string): ConfigPlace['key'] | null {
-  const full = `${section}.${name}`
-  if (full === 'core.hookspath') return full
-  if (name === 'path' && (section === 'include' || section === 'includeif')) return 'include.path'
-  if (FILES.has(full)) return 'file'
-  return COMMANDS.has(full) || section === 'pager' ? 'command' : null
-}
-
-/**
- * The settings of a git configuration text that name places: `core.hooksPath` and commands (relative to the working
- * tree) and `include.path`, `includeIf.*.path` (relative to the file), by git-config(1) "Syntax". Quoting is undone.
- */
-export function configPlaces(text: string): readonly ConfigPlace[] {
-  const places: ConfigPlace[] = []
-  let section = ''
-  for (const line of text.replace(/\\\r?\n/g, '').split(/\r?\n/)) {
-    const header = line.match(/^\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\](.*)$/)
-    if (header?.[1] !== undefined) section = header[1].toLowerCase()
-    const [, name = '', raw = ''] = (header?.[2] ?? line).match(/^\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$/) ?? []
-    const key = keyOf(section, name.toLowerCase())
-    if (key !== null) places.push({ key, value: unquote(raw) })
-  }
-  return places.filter(({ value }) => value !== '')
-}
-
 /**
  * The git folder that `folder` is or lies in, seen from the inside: git takes a folder with HEAD, objects and refs
  * for a repository, or one with HEAD and commondir, whatever its name is (gitrepository-layout(5)). Null where there is none.
@@ -222,20 +169,6 @@ export function gitFolderAround(folder: string): string | null {
   }
 }
 
-/** A value without quotes, escapes and a trailing comment. */
-function unquote(raw: string): string {
-  let value = ''
-  let quoted = false
-  for (let at = 0; at < raw.length; at++) {
-    const char = raw.charAt(at)
-    if (char === '"') quoted = !quoted
-    else if (char === '\\') value += raw.charAt(++at)
-    else if (!quoted && (char === '#' || char === ';')) break
-    else value += char
-  }
-  return value.trim()
-}
-
 function commonDirOf(gitDir: string): string {
   const line = firstLine(join(gitDir, 'commondir'))
   return (line === null ? null : folderAt(line, gitDir)) ?? gitDir
@@ -245,8 +178,9 @@ function commonDirOf(gitDir: string): string {
 function pointsBack(gitDir: string, dotGit: string): boolean {
   const back = firstLine(join(gitDir, 'gitdir'))
   if (back !== null) return samePlace(resolve(gitDir, back), dotGit)
-  const worktree = readBounded(join(gitDir, 'config'))?.match(/^\s*worktree\s*=\s*(.+)$/m)?.[1]
-  return worktree !== undefined && samePlace(resolve(gitDir, unquote(worktree)), dirname(dotGit))
+  const settings = gitSettings(readBounded(join(gitDir, 'config')) ?? '')
+  const worktree = settings.findLast(({ key }) => key === 'core.worktree')?.value
+  return worktree !== undefined && samePlace(resolve(gitDir, worktree), dirname(dotGit))
 }
 
 function samePlace(a: string, b: string): boolean {
@@ -265,7 +199,7 @@ function firstLine(path: string): string | null {
 }
 
 /** Text of a regular file up to the bound; null for anything else. Never waits on a pipe: the file may be anyone's. */
-function readBounded(path: string): string | null {
+export function readBounded(path: string): string | null {
   let fd: number
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)

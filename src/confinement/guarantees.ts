@@ -24,6 +24,7 @@ const BUBBLEWRAP: readonly Guarantee[] = [
   'no-user-namespaces',
   'control-files-protected',
   'git-read-only',
+  'nothing-planted',
   'host-settings-read-only',
   'private-home-and-tmp',
   'not-root-outside',
@@ -31,7 +32,7 @@ const BUBBLEWRAP: readonly Guarantee[] = [
 
 const HOSTPROC_GAP: Gap = {
   guarantee: 'pid-isolation',
-  why: 'the host /proc is shown read-only, so processes outside are listed; their memory and environment are not readable',
+  why: 'the host /proc is shown read-only, so processes outside are listed with their command lines; their memory and environment are not readable',
 }
 
 export interface GuaranteeRequest {
@@ -49,9 +50,18 @@ export function guaranteesOf({
 }: GuaranteeRequest): Pick<AppliedConfinement, 'applied' | 'gaps'> {
   const gaps: Gap[] = [
     ...policy.reservations,
+    ...planting(policy),
     ...(boundary === 'bubblewrap-hostproc' ? [HOSTPROC_GAP] : []),
     ...(uid === 0 ? [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' } as const] : []),
   ]
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
   return { applied: BUBBLEWRAP.filter(guarantee => !open.has(guarantee)), gaps }
+}
+
+/** A name that does not exist cannot be covered (decisions 29). */
+function planting({ writes }: Policy): Gap[] {
+  if (writes.length === 0) return []
+  const where = writes.map(({ source }) => source).join(', ')
+  const why = `git repositories and protected names that are not there yet can be made inside ${where}; they are reported afterwards and left where they are`
+  return [{ guarantee: 'nothing-planted', why }]
 }

@@ -32,7 +32,7 @@ export interface ProtectRequest {
   readonly homes: readonly string[]
 }
 
-export interface Protection extends Pick<Policy, 'protects' | 'watched' | 'reservations'> {
+export interface Protection extends Pick<Policy, 'protects' | 'watched' | 'reservations' | 'unscanned'> {
   /** The real git folder of a workspace that is a linked working tree or a submodule: without it git works on nothing. */
   readonly gitReads: readonly ReadRequest[]
 }
@@ -41,6 +41,7 @@ interface Collected {
   readonly protects: Map<string, LandedRule>
   readonly watched: Map<string, { path: string; source: string }>
   readonly reservations: Gap[]
+  readonly unscanned: string[]
 }
 
 /**
@@ -51,7 +52,12 @@ interface Collected {
 export function landProtects({ writes, workspace, unprotect, homes }: ProtectRequest): Protection {
   const names = protectedNames(unprotect)
   refuseUnknownNames(unprotect)
-  const collected: Collected = { protects: new Map(), watched: new Map(), reservations: unprotect.map(lifted) }
+  const collected: Collected = {
+    protects: new Map(),
+    watched: new Map(),
+    reservations: unprotect.map(lifted),
+    unscanned: [],
+  }
   for (const grant of writes) {
     if (names.has('.git')) refuseGitFolder(grant)
     const scan = scanTree(grant.path, names)
@@ -70,6 +76,7 @@ export function landProtects({ writes, workspace, unprotect, homes }: ProtectReq
     protects,
     watched: [...collected.watched.values()].sort(byPath),
     reservations: collected.reservations,
+    unscanned: collected.unscanned,
     gitReads: gitReadsOf(workspace),
   }
 }
@@ -89,7 +96,11 @@ function refuseUnknownNames(unprotect: readonly string[]): void {
 }
 
 /** What the scan could not see. A folder that its process cannot write either is no hole. */
-function reserve({ cut, unread, unnameable }: TreeScan, grant: LandedRule, { reservations }: Collected): void {
+function reserve(
+  { cut, unread, unnameable }: TreeScan,
+  grant: LandedRule,
+  { reservations, unscanned }: Collected,
+): void {
   const [unnamed] = unnameable
   if (unnamed !== undefined) {
     const why = `it holds ${shown(unnamed)}, whose name is no UTF-8, so it can be neither looked into nor kept as it is`
@@ -102,6 +113,7 @@ function reserve({ cut, unread, unnameable }: TreeScan, grant: LandedRule, { res
   if (cut) {
     const why = `${grant.source} holds more than ${GRANT_SCAN_ENTRIES_MAX} entries: deeper repositories and protected names were not looked for`
     reservations.push({ guarantee: 'git-read-only', why }, { guarantee: 'control-files-protected', why })
+    unscanned.push(grant.path)
   }
   const open = unread.find(folder => couldBeOpened(folder))
   if (open === undefined) return

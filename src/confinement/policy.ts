@@ -54,6 +54,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     protects: protection.protects,
     selfBinds,
     watched: protection.watched,
+    unscanned: protection.unscanned,
     ...visibleHides(hides),
     reservations: [...protection.reservations, ...reservations],
     owner: ownerOf(workspace.path),

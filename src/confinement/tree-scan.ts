@@ -1,6 +1,6 @@
 /**
- * What stands inside a write grant when the policy is landed: protected names at any depth and bare repositories.
- * It follows no link, so everything it finds lies in the grant under the path it is found at.
+ * What stands inside a write grant, when the policy is landed and after the launches: protected names at any depth and bare
+ * repositories. It follows no link, so everything it finds lies in the grant under the path it is found at.
  */
 import { isUtf8 } from 'node:buffer'
 import { type Dirent, readdirSync } from 'node:fs'
@@ -8,10 +8,13 @@ import { GRANT_SCAN_ENTRIES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { folded } from '../paths/protected-names.js'
 
+/** Stands in the place of a protected name; no name folds to it. */
+export const BARE_REPOSITORY = 'bare repository'
+
 export interface FoundName {
   /** Absolute; its parents are real folders. */
   readonly path: string
-  /** The protected name, folded; `bare repository` for a folder that is one. */
+  /** The protected name, folded; {@link BARE_REPOSITORY} for a folder that is one. */
   readonly name: string
   readonly type: 'folder' | 'file' | 'link' | 'other'
 }
@@ -37,11 +40,22 @@ interface Pending {
   readonly inDependencies: boolean
 }
 
-/**
- * Looks through `grant` breadth first, so that a bound cuts the depth and never the top. `names` are folded.
- * `entriesMax` counts directory entries.
- */
-export function scanTree(grant: string, names: ReadonlySet<string>, entriesMax = GRANT_SCAN_ENTRIES_MAX): TreeScan {
+export interface ScanOptions {
+  /** Directory entries that are looked at. */
+  readonly entriesMax?: number
+  /**
+   * `closed`: a bare repository is one thing, and the grant itself is none. `entered`: what lies in one is looked at
+   * too, and the grant may have become one.
+   */
+  readonly bareRepositories?: 'closed' | 'entered'
+}
+
+/** Looks through `grant` breadth first, so that a bound cuts the depth and never the top. `names` are folded. */
+export function scanTree(
+  grant: string,
+  names: ReadonlySet<string>,
+  { entriesMax = GRANT_SCAN_ENTRIES_MAX, bareRepositories = 'closed' }: ScanOptions = {},
+): TreeScan {
   const found: FoundName[] = []
   const unread: string[] = []
   const unnameable: string[] = []
@@ -57,9 +71,9 @@ export function scanTree(grant: string, names: ReadonlySet<string>, entriesMax =
     }
     entriesLeft -= entries.length
     if (entriesLeft < 0) return { found, cut: true, unread, unnameable }
-    if (isBareRepository(entries) && folder.path !== grant) {
-      found.push({ path: folder.path, name: 'bare repository', type: 'folder' })
-      continue
+    if (isBareRepository(entries) && (bareRepositories === 'entered' || folder.path !== grant)) {
+      found.push({ path: folder.path, name: BARE_REPOSITORY, type: 'folder' })
+      if (bareRepositories === 'closed') continue
     }
     for (const entry of entries) visit(entry, folder, names, found, queue)
     if (entries.some(isGarbled)) {
@@ -120,6 +134,7 @@ function childOf(folder: Buffer, name: Buffer): Buffer {
 interface Entry<Name> {
   readonly name: Name
   isDirectory(): boolean
+  isSymbolicLink(): boolean
 }
 
 /** As {@link list}, by bytes. */
@@ -141,11 +156,17 @@ function list(path: string): Dirent[] | null {
   }
 }
 
-/** A folder that git takes for a repository without a working tree (gitrepository-layout(5)). */
+/**
+ * A folder that git takes for a repository without a working tree (gitrepository-layout(5)): HEAD with objects and refs, or
+ * with the name of the folder that has them. Links count, because git follows them.
+ */
 function isBareRepository(entries: readonly Entry<string | Buffer>[]): boolean {
-  const has = (name: string, folder: boolean): boolean =>
-    entries.some(entry => entry.name.toString() === name && entry.isDirectory() === folder)
-  return has('HEAD', false) && has('objects', true) && has('refs', true)
+  const has = (name: string, kind: 'file' | 'folder'): boolean =>
+    entries.some(
+      entry =>
+        entry.name.toString() === name && (entry.isSymbolicLink() || entry.isDirectory() === (kind === 'folder')),
+    )
+  return has('HEAD', 'file') && (has('commondir', 'file') || (has('objects', 'folder') && has('refs', 'folder')))
 }
 
 function typeOf(entry: Dirent): FoundName['type'] {

@@ -70,6 +70,8 @@ export interface Policy {
   readonly hiddenElsewhere: readonly { readonly path: string; readonly source: string }[]
   /** What binds less than asked for and why: a scan that reached its bound, ancestors beyond the limit. Empty: nothing. */
   readonly reservations: readonly Gap[]
+  /** Write grants with more entries than are looked at: what is found there later may have been there before. */
+  readonly unscanned: readonly string[]
   /** Owner of the workspace folder. */
   readonly owner: { readonly uid: number; readonly gid: number }
   readonly programs: readonly string[] | null

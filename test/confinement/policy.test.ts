@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync, realpathSync, renameSync, symlinkSync, writeFileS
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { SELF_BINDS_MAX } from '../../src/bounds.js'
-import { configPlaces } from '../../src/confinement/git-guard.js'
 import { landPolicy } from '../../src/confinement/policy.js'
 import { scanTree } from '../../src/confinement/tree-scan.js'
 import type { PolicyRequest } from '../../src/confinement/types.js'
@@ -374,27 +373,6 @@ t.test('git: a linked working tree may read its git folder, a forged pointer ope
   t.notOk(reads().includes(join(repo, '.git')), 'nothing points back')
 })
 
-t.test('settings of git that name places', async t => {
-  const cases: readonly (readonly [text: string, values: readonly string[]])[] = [
-    ['[core]\nhookspath=a', ['a']],
-    ['[CORE]\n\tHooksPath = a b ', ['a b']],
-    ['[core] hooksPath = x', ['x']],
-    ['[core]\nhooksPath = "a # b" # c', ['a # b']],
-    ['[core]\nhooksPath = a\\\n/b', ['a/b']],
-    ['[includeIf "gitdir:~/x/"]\npath = y', ['y']],
-    ['[include]\r\npath = "q\\"q"\r\n', ['q"q']],
-    ['[core "x"]\nother = 1\n[remote "core"]\nhooksPath = no', []],
-    ['# [core]\n; hooksPath = no\n[core]\n#hooksPath = no', []],
-    ['[core]\nhooksPath', []],
-  ]
-  for (const [text, values] of cases)
-    t.same(
-      configPlaces(text).map(({ value }) => value),
-      values,
-      JSON.stringify(text),
-    )
-})
-
 t.test('hides: what is readable is covered, contradictions refuse, patterns refuse', async t => {
   const ws = scratch(t)
   const home = scratch(t)
@@ -486,7 +464,11 @@ t.test('a scan that reaches its bound says so', async t => {
   tree(ws, { 'a/b/.git/HEAD': '', 'a/c': '', d: '', '.git/HEAD': '' })
   const names = protectedNames()
   t.match(scanTree(ws, names), { cut: false, found: [{ name: '.git' }, { name: '.git' }] })
-  t.match(scanTree(ws, names, 4), { cut: true, found: [{ path: join(ws, '.git') }] }, 'the top is seen first')
+  t.match(
+    scanTree(ws, names, { entriesMax: 4 }),
+    { cut: true, found: [{ path: join(ws, '.git') }] },
+    'the top is seen first',
+  )
 })
 
 t.test('a folder that cannot be listed but belongs to us refuses', { skip: needs('not-root') }, async t => {

@@ -63,6 +63,7 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     hides: [],
     hiddenElsewhere: [],
     reservations: [],
+    unscanned: [],
     owner: { uid: 1000, gid: 1000 },
     programs: null,
     env: { HOME: '/home/agent', PATH: '/usr/bin' },

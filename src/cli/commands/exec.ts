@@ -51,10 +51,11 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
       signal: io.stop,
     })
     if (outcome instanceof Refusal) return refuse(outcome, sink, io)
-    sink.write({ version: 1, ...outcomeRecord(outcome) })
+    const tampered = boundary.verify()
+    sink.write({ version: 1, ...outcomeRecord(outcome), tampered })
     const said = explanation(outcome.ending)
     if (said !== null) io.err.write(`harness: ${escapeLines(said)}\n`)
-    for (const path of outcome.tampered) io.err.write(`harness: protected path changed: ${escapeLines(path)}\n`)
+    for (const line of tampered) io.err.write(`harness: protected path: ${escapeLines(line)}\n`)
     for (const { stream, errno } of outcome.stream_failures ?? [])
       io.err.write(`harness: ${stream} could not be passed on to its end (${errno})\n`)
     const status = statusOf(outcome.ending, io)

@@ -20,6 +20,7 @@ import { type ModelChoice, modelChoice } from '../provider-options.js'
 import { renderer, wantsColor } from '../render.js'
 import { budgetOf, headersOf, ratesOf, samplingOf, whole } from '../run-options.js'
 import { openSurroundings, type Surroundings } from '../surroundings.js'
+import { verifyingGrants } from '../verify-grants.js'
 import { workspaceReader } from '../workspace-reader.js'
 import type { Invocation } from './invocation.js'
 
@@ -156,7 +157,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         sampling: settings.sampling,
         started: startedFacts(parts),
         clock: systemClock,
-        emit: parts.emit,
+        emit: verifyingGrants(parts.emit, surroundings.boundary),
         signal: io.stop,
       })
     } finally {

@@ -1,0 +1,19 @@
+/** Says what the launches of a run have put into its write grants, right before the record ends. */
+import type { Boundary } from '../confinement/boundary.js'
+import type { Emit, HarnessEvent } from '../events.js'
+
+/** The last events of a run (decisions 10). */
+const TERMINAL: ReadonlySet<HarnessEvent['kind']> = new Set(['finished', 'failed', 'refused'])
+
+/** Passes events on to `emit`, and a warning `protected-appeared` for each line of `verify` before the last one. Null: no boundary. */
+export function verifyingGrants(emit: Emit, boundary: Pick<Boundary, 'verify'> | null): Emit {
+  if (boundary === null) return emit
+  let verified = false
+  return event => {
+    if (TERMINAL.has(event.kind) && !verified) {
+      verified = true
+      for (const message of boundary.verify()) emit({ kind: 'warning', code: 'protected-appeared', message })
+    }
+    emit(event)
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * A git configuration text as git reads it (git-config(1), "Syntax"), and which of its settings name a place or a program.
+ * Lenient where git gives up: what stands behind a mistake is read too, because it may be mended before git looks. Pure.
+ */
+
+export interface GitSetting {
+  /** Section and name in lower case, without the middle part: `diff.external`, `filter.clean`. */
+  readonly key: string
+  /** Without quotes, escapes and a trailing comment. Empty for a name without a value, which git reads as true. */
+  readonly value: string
+}
+
+/** Settings in their order. Several headers may stand on one line, and comments are never continued. */
+export function gitSettings(text: string): readonly GitSetting[] {
+  const settings: GitSetting[] = []
+  const rest = new Rest(text.replaceAll('\r\n', '\n').replace(/^\ufeff/, ''))
+  let section = ''
+  while (!rest.over) {
+    const header = rest.take(/\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\\n]|\\[^\n])*")?\s*\]/y)
+    if (header !== null) {
+      // `[section.middle]` is the old way to write `[section "middle"]`.
+      section = (header[1] ?? '').split('.', 1)[0]?.toLowerCase() ?? ''
+      continue
+    }
+    const name = rest.take(/([A-Za-z][A-Za-z0-9-]*)[^\S\n]*/y)
+    if (name === null) rest.take(/[#;][^\n]*|\s+|./sy)
+    else settings.push({ key: `${section}.${name[1]?.toLowerCase() ?? ''}`, value: readValue(rest) })
+  }
+  return settings
+}
+
+/** What of a text has not been read yet. */
+class Rest {
+  #at = 0
+
+  constructor(private readonly text: string) {}
+
+  get over(): boolean {
+    return this.#at >= this.text.length
+  }
+
+  /** What matches here, which is then behind us; null where nothing does. `pattern` is sticky. */
+  take(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.text)
+    if (found !== null) this.#at = pattern.lastIndex
+    return found
+  }
+}
+
+/** From `=` to the end of the line, over lines that end in a backslash. */
+function readValue(rest: Rest): string {
+  let value = ''
+  let quoted = false
+  if (rest.take(/=/y) === null) return value
+  const next = (): string | undefined => rest.take(/[^\\"#;\n]+|\\?./sy)?.[0]
+  for (let char = next(); char !== undefined; char = next()) {
+    if (char === '\n') break
+    if (char === '"') quoted = !quoted
+    else if (char.startsWith('\\') && char.length === 2) value += UNESCAPED[char] ?? char.charAt(1)
+    else if (!quoted && (char === '#' || char === ';')) {
+      rest.take(/[^\n]*/y)
+    } else value += char
+  }
+  return value.trim()
+}
+
+const UNESCAPED: Readonly<Record<string, string>> = { '\\\n': '', '\\n': '\n', '\\t': '\t', '\\b': '\b' }
+
+export interface ConfigPlace {
+  readonly key: 'core.hookspath' | 'include.path' | 'file' | 'command'
+  readonly value: string
+}
+
+/** Settings whose value is a path that git reads settings or hooks from (git-config(1)). */
+const FILES: ReadonlySet<string> = new Set(['core.attributesfile', 'init.templatedir'])
+
+/**
+ * Settings whose value git runs by itself (git-config(1), gitattributes(5), gitcredentials(7)). Aliases and tools that a
+ * person calls by name are not among them.
+ */
+const COMMANDS: ReadonlySet<string> = new Set([
+  ...['askpass', 'editor', 'fsmonitor', 'gitproxy', 'pager', 'sshcommand', 'alternaterefscommand'].map(
+    name => `core.${name}`,
+  ),
+  ...['clean', 'process', 'smudge'].map(name => `filter.${name}`),
+  ...['command', 'external', 'textconv'].map(name => `diff.${name}`),
+  ...['program', 'defaultkeycommand'].map(name => `gpg.${name}`),
+  ...['cmd', 'command'].map(name => `trailer.${name}`),
+  'credential.helper',
+  'gc.recentobjectshook',
+  'hook.command',
+  'interactive.difffilter',
+  'merge.driver',
+  'sequence.editor',
+  'submodule.update',
+  'uploadpack.packobjectshook',
+])
+
+/** Settings that git runs when a person calls what they belong to, or that let an address be a program (gitprotocol ext::). */
+const CALLED: ReadonlySet<string> = new Set([
+  ...['difftool', 'mergetool', 'browser', 'man', 'guitool'].flatMap(tool => [`${tool}.cmd`, `${tool}.path`]),
+  ...['receivepack', 'uploadpack', 'vcs'].map(name => `remote.${name}`),
+  ...['smtpserver', 'sendmailcmd', 'tocmd', 'cccmd', 'headercmd'].map(name => `sendemail.${name}`),
+  'imap.tunnel',
+  'instaweb.httpd',
+  'protocol.allow',
+  'tar.command',
+])
+
+function keyOf(key: string): ConfigPlace['key'] | null {
+  if (key === 'core.hookspath') return key
+  if (key === 'include.path' || key === 'includeif.path') return 'include.path'
+  if (FILES.has(key)) return 'file'
+  return COMMANDS.has(key) || key.startsWith('pager.') ? 'command' : null
+}
+
+/** The settings that name places, in their order: `core.hooksPath` and commands are relative to the working tree, includes to the file. */
+export function configPlaces(text: string): readonly ConfigPlace[] {
+  return gitSettings(text).flatMap(({ key, value }) => {
+    const kind = keyOf(key)
+    return kind === null || value === '' ? [] : [{ key: kind, value }]
+  })
+}
+
+/** `core.fsmonitor = true` is git's own daemon and `false` is none. */
+const BOOLEAN = /^(true|false|yes|no|on|off|0|1)$/i
+
+/**
+ * Names of the settings through which git runs a program or obeys another file, each once: what a repository that nobody
+ * has looked at must not have (confinement.md §4).
+ */
+export function executingSettings(text: string): readonly string[] {
+  const names = gitSettings(text).flatMap(({ key, value }) => {
+    if (value === '' || (key === 'core.fsmonitor' && BOOLEAN.test(value))) return []
+    const runs = keyOf(key) !== null || CALLED.has(key) || (key.startsWith('alias.') && value.startsWith('!'))
+    return runs ? [key] : []
+  })
+  return [...new Set(names)]
+}

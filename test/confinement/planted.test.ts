@@ -1,0 +1,295 @@
+/** What appears in a write grant, and what git would run because of it. */
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { GIT_CONFIG_BYTES_MAX, PLANTED_TOLD_MAX } from '../../src/bounds.js'
+import { configPlaces, executingSettings, gitSettings } from '../../src/confinement/git-config.js'
+import { planted } from '../../src/confinement/planted.js'
+import { landPolicy } from '../../src/confinement/policy.js'
+import { protectedNames } from '../../src/paths/protected-names.js'
+import { DEBIAN, request } from '../support/confinement-fakes.js'
+import { needs } from '../support/needs.js'
+import { scratch } from '../support/scratch.js'
+
+/** A value that begins with `->` is a link, a name that ends in `/` a folder. */
+function tree(root: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(root, name)
+    mkdirSync(name.endsWith('/') ? path : dirname(path), { recursive: true })
+    if (content.startsWith('->')) symlinkSync(content.slice(2), path)
+    else if (!name.endsWith('/')) writeFileSync(path, content)
+  }
+}
+
+/** What is told of `after` on top of `before`, paths relative to the grant. */
+function told(
+  t: Parameters<typeof scratch>[0],
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+  entriesMax?: number,
+): string[] {
+  const ws = scratch(t)
+  tree(ws, before)
+  const policy = landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN)
+  tree(ws, after)
+  const lines = planted({ policy, names: protectedNames(), ...(entriesMax === undefined ? {} : { entriesMax }) })
+  return lines.map(line => line.replaceAll(`${ws}/`, '').replaceAll(ws, '.'))
+}
+
+const REPOSITORY = { HEAD: 'ref: refs/heads/m\n', 'objects/': '', 'refs/': '' }
+
+function at(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]))
+}
+
+t.test('what appeared, at any depth', async t => {
+  const before = { 'a/b/x': '', '.git/HEAD': 'x', 'a/.envrc': '', 'node_modules/p/x': '', ...at('old.git', REPOSITORY) }
+  const cases: { name: string; after: Readonly<Record<string, string>>; lines: readonly string[] }[] = [
+    { name: 'nothing', after: { 'a/b/y': '', 'new/': '' }, lines: [] },
+    {
+      name: 'names',
+      after: { 'a/b/.envrc': '', 'new/.VSCODE/x': '', '.bashrc': '' },
+      lines: ['appeared: .bashrc', 'appeared: a/b/.envrc', 'appeared: new/.VSCODE'],
+    },
+    { name: 'a package’s own', after: { 'node_modules/p/.vscode/x': '' }, lines: [] },
+    {
+      name: 'a repository as git makes it',
+      after: at('sub/.git', {
+        ...REPOSITORY,
+        config: '[core]\n\tbare = false\n',
+        'hooks/pre-commit.sample': '#!/bin/sh\n',
+      }),
+      lines: ['appeared: sub/.git'],
+    },
+    {
+      name: 'its settings and hooks',
+      after: at('sub/.git', { ...REPOSITORY, config: '[core]\nfsmonitor = evil\n', 'hooks/post-checkout': '' }),
+      lines: [
+        'appeared: sub/.git',
+        'git would run: core.fsmonitor in sub/.git/config',
+        'git would run: sub/.git/hooks/post-checkout',
+      ],
+    },
+    {
+      name: 'those of its submodules and trees',
+      after: {
+        ...at('s/.git/modules/deep/m', { ...REPOSITORY, config: '[alias]\nx = !evil\n' }),
+        's/.git/worktrees/w/config.worktree': '[pager]\nlog = evil\n',
+        's/.git/worktrees/w/commondir': '../..\n',
+        's/m/.git': 'gitdir: ../.git/modules/deep/m\n',
+      },
+      lines: [
+        'appeared: s/.git',
+        'appeared: s/m/.git',
+        'git would run: pager.log in s/.git/worktrees/w/config.worktree',
+        'git would run: alias.x in s/.git/modules/deep/m/config',
+      ],
+    },
+    {
+      name: 'a bare one, and what lies in it',
+      after: { ...at('b', { ...REPOSITORY, config: '[diff "x"]\ntextconv = evil\n' }), 'b/objects/.envrc': '' },
+      lines: ['appeared: b (a git folder)', 'appeared: b/objects/.envrc', 'git would run: diff.textconv in b/config'],
+    },
+    {
+      name: 'made of links, or of a pointer to the rest',
+      after: {
+        'c/HEAD': '->refs/heads/m',
+        'c/objects': '->/tmp',
+        'c/refs': '->/tmp',
+        'd/HEAD': 'x',
+        'd/commondir': '/elsewhere\n',
+      },
+      lines: [
+        'appeared: c (a git folder)',
+        'appeared: d (a git folder)',
+        'git would run: what /elsewhere says, by d/commondir',
+      ],
+    },
+    {
+      name: 'pointers',
+      after: {
+        'p/.git': 'gitdir: ../old.git\n',
+        'q/.git': 'gitdir: /elsewhere\n',
+        'r/.git': '->/elsewhere',
+        's/.git': '->../old.git',
+      },
+      lines: [
+        ...['p', 'q', 'r', 's'].map(name => `appeared: ${name}/.git`),
+        'git would run: what /elsewhere says, by q/.git',
+        'git would run: what /elsewhere says, by r/.git',
+      ],
+    },
+    {
+      name: 'in a repository that was there',
+      after: { 'old.git/x/.envrc': '', 'old.git/config': '[core]\nfsmonitor=x' },
+      lines: [],
+    },
+    {
+      name: 'settings that are no file',
+      after: { 'x/.git/config/': '' },
+      lines: ['appeared: x/.git', 'not looked at: x/.git/config, which cannot be read'],
+    },
+    {
+      name: 'settings behind the bound',
+      after: { 'x/.git/config': `${'#'.repeat(GIT_CONFIG_BYTES_MAX)}\n[core]\nfsmonitor = evil\n` },
+      lines: ['appeared: x/.git', `not looked at: what stands in x/.git/config after ${GIT_CONFIG_BYTES_MAX} bytes`],
+    },
+  ]
+  for (const { name, after, lines } of cases) t.same(told(t, before, after), lines, name)
+})
+
+t.test('the grant itself becomes a repository', async t => {
+  const lines = told(
+    t,
+    { x: '' },
+    { ...REPOSITORY, config: '[a][core]fsmonitor = evil\n', 'hooks/pre-push': '', 'y/.envrc': '' },
+  )
+  t.same(
+    lines,
+    [
+      'appeared: . (a git folder)',
+      'appeared: y/.envrc',
+      'git would run: core.fsmonitor in config',
+      'git would run: hooks/pre-push',
+    ].sort((a, b) => lines.indexOf(a) - lines.indexOf(b)),
+  )
+})
+
+t.test('bounds say what was not looked at', async t => {
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`d${n}/x`, '']))
+  t.same(told(t, {}, { ...many, 'a/b/.envrc': '' }, 60), [
+    'not looked at: what lies deeper in ., which holds more than 60 entries',
+  ])
+  const wide = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`s/.git/modules/d${n}/x`, '']))
+  t.match(told(t, {}, { ...wide }, 40), [
+    'appeared: s/.git',
+    /^not looked at: the rest of s\/\.git; git folders in \. hold more than 40 entries$/,
+  ])
+  const lines = told(
+    t,
+    {},
+    Object.fromEntries(Array.from({ length: PLANTED_TOLD_MAX + 20 }, (_, n) => [`d${n}/.envrc`, ''])),
+  )
+  t.same([lines.length, lines.at(-1)], [PLANTED_TOLD_MAX, 'and 21 more of this kind'])
+  const ws = scratch(t)
+  tree(ws, { 'x/.envrc': '' })
+  const landed = landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN)
+  t.same(
+    planted({ policy: { ...landed, protects: [], unscanned: [ws] }, names: protectedNames() }),
+    [`found: ${ws}/x/.envrc`],
+    'it may have been there',
+  )
+  t.same(planted({ policy: { ...landed, writes: [] }, names: protectedNames() }), [], 'no grant')
+  t.same(planted({ policy: { ...landed, protects: [] }, names: protectedNames(['.envrc']) }), [], 'lifted by name')
+})
+
+t.test('a folder that cannot be listed is said', { skip: needs('not-root') }, async t => {
+  const ws = scratch(t)
+  const policy = landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN)
+  tree(ws, { 'closed/.git/': '' })
+  chmodSync(join(ws, 'closed'), 0)
+  t.teardown(() => chmodSync(join(ws, 'closed'), 0o700))
+  t.same(planted({ policy, names: protectedNames() }), [`not looked at: ${ws}/closed, which cannot be listed`])
+})
+
+/** Text, and the settings in it as `key=value`; null: git itself gives up on it, and we go on. */
+const TEXTS: readonly (readonly [text: string, settings: readonly string[], git: 'agrees' | 'gives up'])[] = [
+  ['[core]\nhookspath=a', ['core.hookspath=a'], 'agrees'],
+  ['[CORE]\n\tHooksPath = a b ', ['core.hookspath=a b'], 'agrees'],
+  ['[core] hooksPath = x', ['core.hookspath=x'], 'agrees'],
+  ['[core]\nhooksPath = "a # b" # c', ['core.hookspath=a # b'], 'agrees'],
+  ['[core]\nhooksPath = a\\\n/b', ['core.hookspath=a/b'], 'agrees'],
+  ['[core]\n# \\\nhooksPath = x', ['core.hookspath=x'], 'agrees'],
+  ['[core]\na = b ; \\\nhooksPath = x', ['core.a=b', 'core.hookspath=x'], 'agrees'],
+  ['[a][core]fsmonitor=x', ['core.fsmonitor=x'], 'agrees'],
+  ['[a "x]"] [core] pager=x', ['core.pager=x'], 'agrees'],
+  ['\ufeff[core]\npager=x', ['core.pager=x'], 'agrees'],
+  ['[core]\r\npager=x\r\neditor=y\r\n', ['core.pager=x', 'core.editor=y'], 'agrees'],
+  ['[diff.x]\ntextconv = y', ['diff.textconv=y'], 'agrees'],
+  ['[includeIf "gitdir:~/x/"]\npath = y', ['includeif.path=y'], 'agrees'],
+  ['[include]\r\npath = "q\\"q"\r\n', ['include.path=q"q'], 'agrees'],
+  ['[alias]\nx = "!a\\tb"', ['alias.x=!a\tb'], 'agrees'],
+  ['[core]\nhooksPath', ['core.hookspath='], 'agrees'],
+  ['# [core]\n; hooksPath = no\n[core]\n#hooksPath = no', [], 'agrees'],
+  ['[core]\n%%\npager = x', ['core.pager=x'], 'gives up'],
+  ['[core]\nx = "a\npager = x', ['core.x=a', 'core.pager=x'], 'gives up'],
+]
+
+t.test('settings as git reads them', async t => {
+  for (const [text, settings] of TEXTS)
+    t.same(
+      gitSettings(text).map(({ key, value }) => `${key}=${value}`),
+      settings,
+      JSON.stringify(text),
+    )
+})
+
+t.test('git reads the same', { skip: needs('git') }, async t => {
+  const file = join(scratch(t), 'config')
+  for (const [text, settings] of TEXTS.filter(([, , git]) => git === 'agrees')) {
+    writeFileSync(file, text)
+    const said = execFileSync('git', ['config', '--file', file, '--no-includes', '--null', '--list'], {
+      encoding: 'utf8',
+    })
+    const pairs = said
+      .split('\0')
+      .filter(pair => pair !== '')
+      .map(pair => {
+        const [name = '', ...value] = pair.split('\n')
+        const parts = name.split('.')
+        return `${parts[0] ?? ''}.${parts.at(-1) ?? ''}=${value.join('\n')}`
+      })
+    t.same(pairs, settings, JSON.stringify(text))
+  }
+})
+
+t.test('settings that name places, and settings that execute', async t => {
+  t.same(configPlaces('[core "x"]\nother = 1\n[remote "core"]\nhooksPath = no\n[core]\nhooksPath'), [])
+  t.same(configPlaces('[include]\npath = a\n[core]\nhooksPath = h\neditor = e\nattributesFile = f'), [
+    { key: 'include.path', value: 'a' },
+    { key: 'core.hookspath', value: 'h' },
+    { key: 'command', value: 'e' },
+    { key: 'file', value: 'f' },
+  ])
+  const executes = [
+    ...[
+      'core.fsmonitor',
+      'core.hooksPath',
+      'core.sshCommand',
+      'core.editor',
+      'core.pager',
+      'gpg.program',
+      'credential.helper',
+    ],
+    ...['sequence.editor', 'include.path', 'pager.log', 'diff.external', 'tar.x.command', 'gpg.ssh.program'],
+    ...[
+      'diff.x.textconv',
+      'filter.x.clean',
+      'filter.x.process',
+      'merge.x.driver',
+      'includeIf.x.path',
+      'difftool.x.cmd',
+      'protocol.ext.allow',
+    ],
+  ]
+  const written = (key: string, value: string): string => {
+    const [section = '', ...rest] = key.split('.')
+    const name = rest.pop() ?? ''
+    return `[${section}${rest.length === 0 ? '' : ` "${rest.join('.')}"`}]\n${name} = ${value}\n`
+  }
+  for (const key of executes) t.equal(executingSettings(written(key, 'evil')).length, 1, key)
+  for (const [key, value] of [
+    ['alias.x', '!evil'],
+    ['core.fsmonitor', './true'],
+  ] as const)
+    t.equal(executingSettings(written(key, value)).length, 1, key)
+  for (const [key, value] of [
+    ['alias.x', 'log'],
+    ['core.fsmonitor', 'true'],
+    ['core.bare', 'false'],
+    ['remote.origin.url', 'x'],
+    ['user.name', 'x'],
+  ] as const)
+    t.same(executingSettings(written(key, value)), [], key)
+})
