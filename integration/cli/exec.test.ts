@@ -259,6 +259,39 @@ t.test('explain starts nothing and tells everything', confined, async t => {
   t.equal(refused.status, 1)
 })
 
+t.test('words that are no UTF-8 refuse, whatever the command', confined, async t => {
+  const ws = scratch({ 'h/x': 'kept\n' })
+  t.teardown(ws.remove)
+  const program = `"${process.execPath}" "${harnessBin}"`
+  for (const [words, status] of [
+    [`exec --hide $'h\\xff' -- true`, 125],
+    [`exec -- echo $'\\xff'`, 125],
+    [`tools --read $'h\\xff'`, 1],
+    [`check-path $'h\\xff'`, 1],
+  ] as const) {
+    const ran = await execa('bash', ['-c', `${program} ${words}`], { cwd: ws.path, reject: false })
+    t.equal(ran.exitCode, status, words)
+    t.match(ran.stderr, /^refused \[bad-arguments\] word \d of the command line: its bytes are no UTF-8/, words)
+  }
+  const ran = await harness(['exec', '--', 'echo', '\ufffd'], { cwd: ws.path })
+  t.strictSame([ran.status, ran.stdout], [0, '\ufffd\n'])
+})
+
+t.test('a home that is no folder is no home', confined, async t => {
+  const ws = scratch({ file: '' })
+  t.teardown(ws.remove)
+  for (const HOME of ['/dev/null', join(ws.path, 'file'), '/nonexistent']) {
+    const env = { HOME, XDG_CACHE_HOME: '/dev/null' }
+    t.match(await harness(['exec', '--', 'true'], { cwd: ws.path, env }), { status: 0, stderr: '' }, HOME)
+  }
+  const granted = ['exec', '--process-write-subtree', '.', '--', 'true']
+  const ran = await harness(granted, {
+    cwd: ws.path,
+    env: { HOME: join(ws.path, 'file'), XDG_CACHE_HOME: '/dev/null' },
+  })
+  t.strictSame([ran.status, /control-file-inside/.test(ran.stderr)], [125, true], 'a folder could be put in its stead')
+})
+
 t.test('check-path: verdicts and statuses', async t => {
   const ws = scratch({ 'src/a.txt': '', '.git/config': '', 'x.txt': '' })
   t.teardown(ws.remove)

@@ -4,6 +4,8 @@
  */
 import { isAbsolute, join, resolve } from 'node:path'
 import type { ControlFile } from '../confinement/types.js'
+import { Refusal } from '../errors.js'
+import { land } from '../paths/resolve.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
 
@@ -35,12 +37,22 @@ function ownFolders(env: NodeJS.ProcessEnv): ControlFile[] {
   const home = env.HOME
   const at = (variable: string, fallback: string, name: string, what: string): ControlFile[] => {
     const set = env[variable]
-    if (set !== undefined && isAbsolute(set)) return [{ path: join(set, name), what: `${what} (${variable})` }]
-    return home !== undefined && isAbsolute(home) ? [{ path: join(home, fallback, name), what: `${what} (HOME)` }] : []
+    if (set !== undefined && isAbsolute(set)) return [{ path: below(set, name), what: `${what} (${variable})` }]
+    return home !== undefined && isAbsolute(home) ? [{ path: below(home, fallback, name), what: `${what} (HOME)` }] : []
   }
   return [
     ...at('XDG_CONFIG_HOME', '.config', 'b10x', 'our configuration'),
     ...at('XDG_STATE_HOME', '.local/state', 'b10x-harness', 'our state folder'),
     ...at('XDG_CACHE_HOME', '.cache', 'b10x-harness', 'our code cache'),
   ]
+}
+
+/**
+ * A place in a folder that the environment names. Where that is no folder (`HOME=/dev/null`, of daemons) it is no home and
+ * holds nothing; then the thing itself counts, because a folder put in its stead would be obeyed.
+ */
+function below(folder: string, ...names: readonly string[]): string {
+  const landing = land(folder, { cwd: '/' })
+  const isOther = !(landing instanceof Refusal) && landing.exists && landing.type !== 'folder'
+  return isOther ? folder : join(folder, ...names)
 }

@@ -183,6 +183,14 @@ t.test('control files: what the run obeys, and our own folders', async t => {
   ]) {
     t.ok(paths.includes(path), path)
   }
+  for (const env of [{ HOME: '/dev/null' }, { HOME: process.execPath }, { HOME: '/', XDG_CACHE_HOME: '/dev/null' }]) {
+    const files = controlFiles(given(), { ...io, env })
+    t.notOk(isRefusal(indexControlFiles(files, '/')), `no folder, no home: ${JSON.stringify(env)}`)
+    t.ok(
+      files.some(({ path }) => path === Object.values(env).at(-1)),
+      'and what stands there is not to be replaced',
+    )
+  }
   const unseen = { env: { HOME: '/dev/null/home', XDG_STATE_HOME: '/s' }, cwd: '/w', installation: '/opt/harness/bin' }
   t.match(
     indexControlFiles(controlFiles(given(), unseen), '/'),

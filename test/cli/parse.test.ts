@@ -6,7 +6,9 @@ import { confineChoice, parseEnv } from '../../src/cli/confinement-options.js'
 import { FLAGS, flagsOf } from '../../src/cli/flags.js'
 import { parseLimit } from '../../src/cli/limits.js'
 import { parseArgv } from '../../src/cli/parse.js'
+import { garbledWord } from '../../src/cli/raw-words.js'
 import { isRefusal } from '../../src/errors.js'
+import { needs } from '../support/needs.js'
 
 function refusalOf(act: () => unknown): { code: string; message: string } {
   try {
@@ -17,6 +19,30 @@ function refusalOf(act: () => unknown): { code: string; message: string } {
   }
   return { code: 'none', message: '' }
 }
+
+t.test('words whose bytes are no UTF-8', { skip: needs('linux') }, async t => {
+  const line =
+    (...words: (string | number[])[]) =>
+    () =>
+      Buffer.concat(words.flatMap(word => [Buffer.from(word as string), Buffer.from([0])]))
+  const node = ['node', '--flag', '/bin/harness.cjs']
+  const bad = [0x77, 0xff]
+  t.equal(
+    garbledWord(['exec', '--hide', 'w'], () => t.fail('read for nothing')),
+    null,
+  )
+  t.equal(garbledWord(['exec', '\ufffd', 'é'], line(...node, 'exec', '\ufffd', 'é')), null, 'the character itself')
+  t.match(garbledWord(['exec', '--hide', 'w\ufffd'], line(...node, 'exec', '--hide', bad)), {
+    code: 'bad-arguments',
+    message: /^word 3 .*no UTF-8/,
+  })
+  t.match(garbledWord(['\ufffd', '', 'w\ufffd', ''], line(...node, '\ufffd', '', bad, '')), { message: /^word 3 / })
+  t.match(
+    garbledWord(['w\ufffd'], () => null),
+    { message: /^word 1 .*cannot be read/ },
+    'unknown is not yes',
+  )
+})
 
 t.test('what is refused names the fix', async t => {
   const cases: readonly { words: string[]; code: string; says: RegExp }[] = [
