@@ -29,7 +29,7 @@ function garbled(index: number, why: string): Refusal<'bad-arguments'> {
   return new Refusal(
     'bad-arguments',
     { argument: `word ${index + 1}` },
-    `word ${index + 1} of the command line: ${why}; rename the file, or name the folder that holds it`,
+    `word ${index + 1} of the command line: ${why}; rename the file, name the folder that holds it, or pass the bytes on stdin`,
   )
 }
 

@@ -28,7 +28,7 @@ t.test('words whose bytes are no UTF-8', { skip: needs('linux') }, async t => {
   const node = ['node', '--flag', '/bin/harness.cjs']
   const bad = [0x77, 0xff]
   t.equal(
-    garbledWord(['exec', '--hide', 'w'], () => t.fail('read for nothing')),
+    garbledWord(['exec', '--hide', 'w'], () => Buffer.from([0xff, 0])),
     null,
   )
   t.equal(garbledWord(['exec', '\ufffd', 'é'], line(...node, 'exec', '\ufffd', 'é')), null, 'the character itself')
