@@ -394,6 +394,43 @@ t.test('completion, help and version come out whole', async t => {
   t.equal((await harness([])).status, 1)
 })
 
+t.test('no code cache in the working folder or behind a link', async t => {
+  const ws = scratch()
+  const away = scratch()
+  t.teardown(ws.remove)
+  t.teardown(away.remove)
+  mkdirSync(join(ws.path, 'w'))
+  symlinkSync(away.path, join(ws.path, 'link'))
+  const kept = async (base: string, env: Record<string, string>, cwd: string) => {
+    t.equal((await harness(['completion', 'bash'], { env, cwd })).status, 0)
+    return existsSync(join(base, 'b10x-harness'))
+  }
+  const at = (path: string) => ({ XDG_CACHE_HOME: join(ws.path, path) })
+  t.equal(await kept(join(ws.path, 'w/c'), at('w/c'), join(ws.path, 'w')), false, 'inside')
+  t.equal(
+    await kept(join(ws.path, 'w/.cache'), { HOME: join(ws.path, 'w'), XDG_CACHE_HOME: '' }, join(ws.path, 'w')),
+    false,
+    'a home',
+  )
+  t.equal(await kept(join(ws.path, 'w'), at('w'), '/'), false, 'everything lies in /')
+  t.equal(await kept(away.path, at('link'), join(ws.path, 'w')), false, 'behind a link')
+  t.equal(await kept(join(ws.path, 'w2'), at('w2'), join(ws.path, 'w')), true, 'beside')
+  const [file] = (await execa('ls', [join(ws.path, 'w2/b10x-harness')])).stdout.split('\n')
+  symlinkSync(join(ws.path, 'w2'), join(ws.path, 'l2'))
+  const cached = join(ws.path, 'w2/b10x-harness', file ?? '')
+  const before = readFileSync(cached)
+  writeFileSync(cached, 'not a cache')
+  for (const [env, cwd] of [
+    [at('l2'), join(ws.path, 'w')],
+    [at('w2'), ws.path],
+  ] as const) {
+    await harness(['completion', 'bash'], { env, cwd })
+    t.equal(readFileSync(cached, 'utf8'), 'not a cache', 'neither read nor replaced')
+  }
+  await harness(['completion', 'bash'], { env: at('w2'), cwd: join(ws.path, 'w') })
+  t.not(readFileSync(cached).length, 11, `replaced where it counts (${before.length} bytes)`)
+})
+
 t.test('the code cache is used only from a folder that is ours alone', async t => {
   const ws = scratch()
   t.teardown(ws.remove)

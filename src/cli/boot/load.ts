@@ -2,9 +2,10 @@
  * Runs a bundle with V8's code cache: compiling a megabyte of JavaScript costs more than everything else a short
  * command does (decisions 14).
  *
- * A cache is code. It is used only from a folder that is ours alone (0700, owned by our uid, no link), and is keyed by
- * version, V8 and the bundle's digest and stat; anything else runs without it. V8 itself rejects a cache of another
- * version or flag set.
+ * A cache is code. It is used only from a folder that is ours alone (0700, owned by our uid, no link on the way to it) and
+ * that lies outside the working folder: what confined processes once wrote there must not be obeyed because HOME or
+ * XDG_CACHE_HOME now leads to it. It is keyed by version, V8 and the bundle's digest and stat; anything else runs
+ * without it. V8 itself rejects a cache of another version or flag set.
  */
 import { constants } from 'node:fs'
 
@@ -45,11 +46,27 @@ export function loadBundle(bundle: Bundle, program: string): void {
   module.exports.start?.(program, saveCache, __dirname)
 }
 
-/** `$XDG_CACHE_HOME/b10x-harness` (absolute, else ignored) or `~/.cache/b10x-harness`; null without a home. */
+/**
+ * `$XDG_CACHE_HOME/b10x-harness` (absolute, else ignored) or `~/.cache/b10x-harness`; null without a home, and where the
+ * place lies in the working folder.
+ */
 function cacheFolder(path: Path): string | null {
   const { XDG_CACHE_HOME: xdg, HOME: home } = process.env
-  if (xdg !== undefined && path.isAbsolute(xdg)) return path.join(xdg, 'b10x-harness')
-  return home !== undefined && path.isAbsolute(home) ? path.join(home, '.cache', 'b10x-harness') : null
+  const named = [xdg, home === undefined ? home : path.join(home, '.cache')].find(
+    base => base !== undefined && path.isAbsolute(base),
+  )
+  if (named === undefined) return null
+  const folder = path.join(named, 'b10x-harness')
+  return isInWorkingFolder(folder) ? null : folder
+}
+
+/** By components; a place that is reached through a link is refused elsewhere. A working folder that is gone holds nothing. */
+function isInWorkingFolder(folder: string): boolean {
+  try {
+    return `${folder}/`.startsWith(`${process.cwd()}/`.replace('//', '/'))
+  } catch {
+    return false
+  }
 }
 
 function cacheName(bundle: Bundle, { size, mtimeMs }: { size: number; mtimeMs: number }): string {
@@ -59,7 +76,8 @@ function cacheName(bundle: Bundle, { size, mtimeMs }: { size: number; mtimeMs: n
 
 function isOurs(fs: Fs, folder: string): boolean {
   const stat = fs.lstatSync(folder)
-  return stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0
+  const isPrivate = stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0
+  return isPrivate && fs.realpathSync.native(folder) === folder
 }
 
 function readTrusted(fs: Fs, folder: string | null, file: string): Buffer | undefined {
@@ -87,11 +105,13 @@ interface Place {
 
 /**
  * Makes `folder` and what is missing above it, one by one: Node's own recursive call never returns where a filesystem
- * answers ENOENT to making anything, as /proc does.
+ * answers ENOENT to making anything, as /proc does. Makes nothing behind a link.
  */
 function makeFolder(fs: Fs, folder: string): void {
   const missing: string[] = []
-  for (let at = folder; at !== '' && !fs.existsSync(at); at = at.slice(0, at.lastIndexOf('/'))) missing.push(at)
+  let at = folder
+  for (; at !== '' && !fs.existsSync(at); at = at.slice(0, at.lastIndexOf('/'))) missing.push(at)
+  if (at !== '' && fs.realpathSync.native(at) !== at) return
   for (const path of missing.reverse()) fs.mkdirSync(path, { mode: 0o700 })
 }
 
