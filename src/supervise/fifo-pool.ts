@@ -5,7 +5,7 @@
  * A FIFO is used again only after its reader saw end-of-file *and* the launch's tree was proved gone: until then a
  * descendant could hold an end of it and meet the next launch's output.
  */
-import { constants, openSync, rmSync } from 'node:fs'
+import { chmodSync, constants, openSync, rmSync } from 'node:fs'
 import type { PrivateFolder } from './private-folder.js'
 
 /** Made in one call: enough for several launches at a time, few enough that the call stays cheap. */
@@ -47,7 +47,7 @@ export class FifoPool {
 
   /** `drained`: end-of-file was seen and the tree is gone. Anything else and the FIFO is removed. */
   giveBack(path: string, how: 'drained' | 'held'): void {
-    if (how === 'drained') this.#free.push(path)
+    if (how === 'drained' && asNew(path)) this.#free.push(path)
     else rmSync(path, { force: true })
   }
 
@@ -63,5 +63,15 @@ export class FifoPool {
     const paths = Array.from({ length: BATCH }, () => this.folder.fresh('fifo'))
     await this.make(paths)
     this.#free.push(...paths)
+  }
+}
+
+/** A child of our own uid may have changed the mode through its descriptor; the next launch must be able to open it. */
+function asNew(path: string): boolean {
+  try {
+    chmodSync(path, FIFO_MODE)
+    return true
+  } catch {
+    return false
   }
 }
