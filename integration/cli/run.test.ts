@@ -99,6 +99,16 @@ t.test('the demo works for real inside the boundary', { skip: needs('bubblewrap'
   t.equal(of(events, 'tool-completed').filter(({ failed }) => failed).length, 1, 'and was the one failed call')
 })
 
+t.test('answer and progress in one file keep their lines', async t => {
+  const ws = scratch(SAMPLE)
+  t.teardown(ws.remove)
+  const command = `"${process.execPath}" "${harnessBin}" run --provider demo --input look > log 2>&1`
+  await execa('sh', ['-c', command], { cwd: ws.path })
+  const lines = readFileSync(join(ws.path, 'log'), 'utf8').split('\n')
+  for (const line of ['turn 1', 'I look at what is here.', '  dir_list {"path":"."}', 'turn 2'])
+    t.ok(lines.includes(line), line)
+})
+
 t.test('could not run: status 1, one refused line, nothing else on stdout', async t => {
   const ws = scratch(SAMPLE)
   t.teardown(ws.remove)

@@ -91,11 +91,11 @@ function workingFolder(): string {
   }
 }
 
-/** True where both descriptors lead to the same terminal or pipe. A file opened twice has two offsets and counts as two. */
+/** True where both descriptors lead to the same terminal, pipe or file (`> log 2>&1`). */
 function isOneStream(a: number, b: number): boolean {
   try {
     const [one, other] = [fstatSync(a), fstatSync(b)]
-    const shared = one.isCharacterDevice() || one.isFIFO()
+    const shared = one.isCharacterDevice() || one.isFIFO() || one.isFile()
     return shared && one.dev === other.dev && one.ino === other.ino
   } catch {
     return false
