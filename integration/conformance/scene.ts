@@ -22,6 +22,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
 import type { Privilege } from './backend.js'
 import { type Listeners, openListeners } from './listeners.js'
@@ -57,9 +58,12 @@ export interface Scene {
   close(): Promise<void>
 }
 
-/** Which privileges can be tried by this process. */
-export function privilegesHere(): readonly Privilege[] {
-  return process.getuid?.() === 0 ? ['root', 'root-dropped', 'user'] : ['user']
+/** Every privilege that a boundary is tried with. */
+export const PRIVILEGES: readonly Privilege[] = ['root', 'root-dropped', 'user']
+
+/** Why a privilege cannot be shown here, for tap's `skip`: only uid 0 can be, or become, each of them. */
+export function needsPrivilege(privilege: Privilege): false | string {
+  return privilege === 'user' ? false : needs('root')
 }
 
 function identities(privilege: Privilege): Pick<Scene, 'supervisor' | 'owner'> {

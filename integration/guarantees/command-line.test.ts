@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { needs } from '../../test/support/needs.js'
-import { privilegesHere } from '../conformance/scene.js'
+import { needsPrivilege, PRIVILEGES } from '../conformance/scene.js'
 import { holdsItsRow } from './holds.js'
 
 const TIMEOUT_MS = 120_000
@@ -12,9 +12,11 @@ t.setTimeout(3 * TIMEOUT_MS)
 
 const built = existsSync(join(dirname(fileURLToPath(import.meta.url)), '../../bin/harness.cjs'))
 const mustRun = process.env.HARNESS_MUST_CONFINE === '1'
-const skip = needs('linux', 'bubblewrap', 'perl', 'git') || (built || mustRun ? false : 'needs the built command line')
+const lacking =
+  needs('linux', 'bubblewrap', 'perl', 'git') || (built || mustRun ? false : 'needs the built command line')
 
-for (const privilege of privilegesHere()) {
+for (const privilege of PRIVILEGES) {
+  const skip = lacking || needsPrivilege(privilege)
   t.test(`bubblewrap, by harness exec, ${privilege}`, { skip, timeout: TIMEOUT_MS }, t =>
     holdsItsRow(t, { backend: 'cli', boundary: 'bubblewrap', privilege }),
   )

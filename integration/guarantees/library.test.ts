@@ -1,15 +1,16 @@
 /** The library's boundary against everything that is tried, for every kind of user that this machine can show. */
 import t from 'tap'
 import { needs } from '../../test/support/needs.js'
-import { privilegesHere } from '../conformance/scene.js'
+import { needsPrivilege, PRIVILEGES } from '../conformance/scene.js'
 import { holdsItsRow } from './holds.js'
 
 const TIMEOUT_MS = 120_000
 t.setTimeout(3 * TIMEOUT_MS)
 
-const skip = needs('linux', 'bubblewrap', 'perl', 'git')
+const lacking = needs('linux', 'bubblewrap', 'perl', 'git')
 
-for (const privilege of privilegesHere()) {
+for (const privilege of PRIVILEGES) {
+  const skip = lacking || needsPrivilege(privilege)
   t.test(`bubblewrap, by the library, ${privilege}`, { skip, timeout: TIMEOUT_MS }, t =>
     holdsItsRow(t, { backend: 'library', boundary: 'bubblewrap', privilege }),
   )

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { needs } from '../../test/support/needs.js'
-import { openScene, privilegesHere } from '../conformance/scene.js'
+import { needsPrivilege, openScene, PRIVILEGES } from '../conformance/scene.js'
 import { attemptOptions } from '../conformance/suite.js'
 import { bundleDriver, startSupervisor } from '../conformance/supervisor.js'
 
@@ -16,9 +16,10 @@ const cases: { name: string; script: string; tampered: readonly string[] }[] = [
   { name: 'a protected link made', script: 'ln -s /tmp .codex', tampered: ['.codex'] },
 ]
 
-const skip = needs('linux', 'bubblewrap', 'git', 'perl')
+const lacking = needs('linux', 'bubblewrap', 'git', 'perl')
 
-for (const privilege of privilegesHere()) {
+for (const privilege of PRIVILEGES) {
+  const skip = lacking || needsPrivilege(privilege)
   t.test(`what appears is reported, ${privilege}`, { skip }, async t => {
     for (const { name, script, tampered } of cases) {
       const scene = await openScene(privilege, await bundleDriver())

@@ -2,11 +2,12 @@
  * The files that decide what we or the host will run later: none of them may lie inside a write grant, because what
  * can change them decides the next run. The list is what the command line names plus our own folders.
  */
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { ControlFile } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import { land } from '../paths/resolve.js'
 import type { Io } from './io.js'
+import { baseFolder } from './own-folders.js'
 import type { Given } from './parse.js'
 
 /** Options whose value is a file that the run obeys. */
@@ -32,18 +33,16 @@ export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'install
   ]
 }
 
-/** Configuration, state and cache folders (XDG Base Directory Specification); relative values are ignored as it says. */
+/** Configuration, state and cache folders. */
 function ownFolders(env: NodeJS.ProcessEnv): ControlFile[] {
-  const home = env.HOME
-  const at = (variable: string, fallback: string, name: string, what: string): ControlFile[] => {
-    const set = env[variable]
-    if (set !== undefined && isAbsolute(set)) return [{ path: below(set, name), what: `${what} (${variable})` }]
-    return home !== undefined && isAbsolute(home) ? [{ path: below(home, fallback, name), what: `${what} (HOME)` }] : []
+  const at = (variable: Parameters<typeof baseFolder>[1], name: string, what: string): ControlFile[] => {
+    const base = baseFolder(env, variable)
+    return base === null ? [] : [{ path: below(base.path, base.below, name), what: `${what} (${base.from})` }]
   }
   return [
-    ...at('XDG_CONFIG_HOME', '.config', 'b10x', 'our configuration'),
-    ...at('XDG_STATE_HOME', '.local/state', 'b10x-harness', 'our state folder'),
-    ...at('XDG_CACHE_HOME', '.cache', 'b10x-harness', 'our code cache'),
+    ...at('XDG_CONFIG_HOME', 'b10x', 'our configuration'),
+    ...at('XDG_STATE_HOME', 'b10x-harness', 'our state folder'),
+    ...at('XDG_CACHE_HOME', 'b10x-harness', 'our code cache'),
   ]
 }
 

@@ -45,7 +45,7 @@ export async function openSurroundings({
   const confine = confineChoice(command, given)
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
   if (confine === 'off') refuseUnheld(given)
-  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+  const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
   const boundary =
     confine === 'off' ? null : await opened({ confine, request, facts, runId, onEvent: emit, kill: io.kill })
   const reach = fileReach({

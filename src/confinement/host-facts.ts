@@ -65,7 +65,7 @@ export interface HostQuestions {
   /** Default: this process's environment; only HOME and PATH are read. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** `--cgroup-root PATH`: judged instead of the groups found. */
-  readonly cgroupRoot?: string
+  readonly cgroupRoot?: string | undefined
 }
 
 /** Reads the facts. Never rejects: what cannot be read is absent, and whoever needs it refuses. */

@@ -24,6 +24,8 @@ export interface EmulatorOptions {
   readonly host?: '127.0.0.1'
   /** Absent: `openai-responses`. */
   readonly wire?: WireName
+  /** Called as each request has come in whole, before it is answered. */
+  readonly onRequest?: (request: ReceivedRequest) => void
 }
 
 export interface ReceivedRequest {
@@ -139,6 +141,7 @@ class RunningEmulator implements Emulator {
     const socket = this.#socketNumbers.get(request.socket) ?? 0
     const received: ReceivedRequest = { text, body: parse(text), headers: request.headers, socket, closedEarly: false }
     this.requests.push(received)
+    this.#options.onRequest?.(received)
     await this.#answer(received, response)
   }
 

@@ -218,7 +218,7 @@ t.test('and against a folder on the way that does', async t => {
   t.equal(readFileSync(join(base, 'out/f'), 'utf8'), 'canary')
 })
 
-t.test('a full disk leaves the old content whole', { skip: needs('mount-namespace') }, async t => {
+t.test('a full disk leaves the old content whole', { skip: needs('root', 'mount-namespace') }, async t => {
   const ws = scratch(t)
   const build = new URL('../../src/paths/', import.meta.url).href
   const code = `

@@ -263,7 +263,7 @@ t.test('the kernel is asked, not the mode bits', { skip: AS_USER.length > 0 && n
   t.equal(told(checkWritableFolder('closed', rulesFor(ws))), isRoot ? 'writable' : 'no-permission', 'as this user')
 })
 
-t.test('a read-only mount', { skip: needs('mount-namespace') }, async t => {
+t.test('a read-only mount', { skip: needs('root', 'mount-namespace') }, async t => {
   const ws = scratch(t)
   mkdirSync(join(ws, 'ro/x'), { recursive: true })
   const script = `const v = checkWritableFolder('ro/x', rules('${ws}')); console.log(told(v), v.details.mount)`
@@ -271,7 +271,7 @@ t.test('a read-only mount', { skip: needs('mount-namespace') }, async t => {
   t.equal(inChild(['unshare', '-m', 'sh', '-c', mount, 'sh'], script), `read-only-mount ${ws}/ro`)
 })
 
-t.test('the immutable flag', { skip: needs('immutable-flag') }, async t => {
+t.test('the immutable flag', { skip: needs('root', 'immutable-flag') }, async t => {
   const ws = scratch(t)
   mkdirSync(join(ws, 'fixed'))
   writeFileSync(join(ws, 'fixed-file'), 'old')

@@ -118,7 +118,7 @@ t.test('inherited descriptors', { skip: needs('linux') }, async t => {
   t.ok((told.closed as number[]).includes(200))
 })
 
-t.test('without /proc what a command would inherit is unknown', { skip: needs('mount-namespace') }, async t => {
+t.test('without /proc what a command would inherit is unknown', { skip: needs('root', 'mount-namespace') }, async t => {
   const script = 'umount -l /proc && exec "$0" "$1"'
   const words = ['-m', 'sh', '-c', script, process.execPath, fixture('supervise/descriptors')]
   const ran = await finished(program('unshare', words))

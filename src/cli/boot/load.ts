@@ -8,6 +8,7 @@
  * without it. V8 itself rejects a cache of another version or flag set.
  */
 import { constants } from 'node:fs'
+import { baseFolder } from '../own-folders.js'
 
 declare const HARNESS_VERSION: string
 /** Bundle → the first digits of its SHA-256. */
@@ -51,12 +52,9 @@ export function loadBundle(bundle: Bundle, program: string): void {
  * place lies in the working folder.
  */
 function cacheFolder(path: Path): string | null {
-  const { XDG_CACHE_HOME: xdg, HOME: home } = process.env
-  const named = [xdg, home === undefined ? home : path.join(home, '.cache')].find(
-    base => base !== undefined && path.isAbsolute(base),
-  )
-  if (named === undefined) return null
-  const folder = path.join(named, 'b10x-harness')
+  const base = baseFolder(process.env, 'XDG_CACHE_HOME')
+  if (base === null) return null
+  const folder = path.join(base.path, base.below, 'b10x-harness')
   return isInWorkingFolder(folder) ? null : folder
 }
 

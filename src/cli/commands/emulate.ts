@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { demoScenario } from '../../emulator/demo-scenario.js'
 import { parseScenario } from '../../emulator/scenario.js'
-import { type Emulator, startEmulator } from '../../emulator/server.js'
+import { type ReceivedRequest, startEmulator } from '../../emulator/server.js'
 import { Refusal } from '../../errors.js'
 import type { WireName } from '../../wires/port.js'
 import type { Io } from '../io.js'
@@ -10,8 +10,6 @@ import type { Given } from '../parse.js'
 import { readText } from '../run-options.js'
 import { oneLine } from '../terminal-text.js'
 import type { Invocation } from './invocation.js'
-
-const POLL_MS = 50
 
 export async function emulate({ given, words }: Invocation, io: Io): Promise<number> {
   if (words.length > 0)
@@ -25,7 +23,13 @@ export async function emulate({ given, words }: Invocation, io: Io): Promise<num
     file === undefined ? demoScenario : parseScenario(readText(resolve(io.cwd, file), '--scenario'), file)
   const wire = (given.one('--wire') ?? 'openai-responses') as WireName
   io.handleSignals()
-  const emulator = await startEmulator({ scenario, port: portOf(given), wire })
+  let count = 0
+  const emulator = await startEmulator({
+    scenario,
+    port: portOf(given),
+    wire,
+    onRequest: request => sayRequest(io, given, request, ++count),
+  })
   try {
     say(
       io,
@@ -33,7 +37,7 @@ export async function emulate({ given, words }: Invocation, io: Io): Promise<num
       { kind: 'serving', base_url: emulator.baseUrl, wire },
       `serving ${emulator.baseUrl} (${wire}); Ctrl-C stops it\n`,
     )
-    await watch(emulator, given, io)
+    await stopped(io)
   } finally {
     await emulator.close()
   }
@@ -56,21 +60,16 @@ function portOf(given: Given): number {
   )
 }
 
-/** One line for each request as it comes, until the stop is asked for. */
-async function watch(emulator: Emulator, given: Given, io: Io): Promise<void> {
-  let seen = 0
-  const report = (): void => {
-    for (const request of emulator.requests.slice(seen)) {
-      const bytes = Buffer.byteLength(request.text)
-      const number = ++seen
-      say(io, given, { kind: 'request', number, socket: request.socket, bytes }, `request ${number}: ${bytes} bytes\n`)
-    }
-  }
-  while (!io.stop.aborted) {
-    report()
-    await new Promise(done => setTimeout(done, POLL_MS))
-  }
-  report()
+function sayRequest(io: Io, given: Given, { text, socket }: ReceivedRequest, number: number): void {
+  const bytes = Buffer.byteLength(text)
+  say(io, given, { kind: 'request', number, socket, bytes }, `request ${number}: ${bytes} bytes\n`)
+}
+
+function stopped({ stop }: Pick<Io, 'stop'>): Promise<void> {
+  return new Promise(resolve => {
+    if (stop.aborted) resolve()
+    else stop.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 function say(io: Io, given: Given, json: object, text: string): void {

@@ -27,7 +27,7 @@ const SIGNAL_BASE = 128
 export async function exec({ given, words }: Invocation, io: Io): Promise<number> {
   const sink = openOutcomeSink(given, io)
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs: null })
-  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+  const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
   closeInherited()
   io.handleSignals()
   const counted = request.limits['output-total'] !== undefined

@@ -18,7 +18,7 @@ export async function explain({ given, words }: Invocation, io: Io): Promise<num
     controlFiles: controlFiles(given, io),
     programs: programs.length === 0 ? null : programs,
   })
-  const facts = await readHostFacts(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot })
+  const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
   const boundaries = chooseBoundary(choice, facts)
   if (boundaries instanceof Refusal) throw boundaries
   const policy = landPolicy(request, facts)
