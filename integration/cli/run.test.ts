@@ -230,6 +230,11 @@ t.test('an endpoint that is not there: failed, status 1, retried first (P074)', 
     ['failed'],
   )
   t.equal(events.at(-1)?.kind, 'failed')
+  t.strictSame(
+    of(events, 'turn-retried').map(({ attempt }) => attempt),
+    [1, 2, 3],
+    'each further attempt is a kind of its own',
+  )
   t.equal(of(events, 'failed')[0]?.code, 'transport')
   t.match(of(events, 'failed')[0]?.reason, /ECONNREFUSED|refused/)
 })
@@ -288,6 +293,13 @@ t.test(
     t.strictSame(
       of(events, 'approval-resolved').map(({ approved }) => approved),
       [false],
+    )
+    const [asked] = of(events, 'approval-required')
+    t.equal(asked?.name, 'file_write')
+    t.match(
+      of(events, 'tool-completed'),
+      [{ call_id: asked?.call_id, failed: true, code: 'denied', reason: /file_write was denied/ }],
+      'the denied call is told by code and by words',
     )
     t.notOk(existsSync(join(ws.path, 'b.txt')))
   },

@@ -1,11 +1,13 @@
 /** What people and machines see of a run's events, and that every byte of it is written. */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openSink } from '../../src/cli/output.js'
 import { renderer, wantsColor } from '../../src/cli/render.js'
 import { escapeLines, oneLine } from '../../src/cli/terminal-text.js'
 import type { HarnessEvent, StartedEvent } from '../../src/events.js'
+import { finished } from '../support/children.js'
 
 const started: StartedEvent = {
   kind: 'started',
@@ -62,6 +64,14 @@ t.test('answer text on stdout, progress on stderr', async t => {
   t.match(stderr, /run 0123456789abcdef: m, 1 tools, boundary none/)
   t.match(stderr, /note: run withheld: no boundary/)
   t.match(stderr, / {2}file_read \{"path":"a"\}\n {2}failed\n/)
+})
+
+t.test('a turn tried again is told as that, not as a failure (P074)', async t => {
+  const retried: HarnessEvent = { kind: 'turn-retried', turn: 1, attempt: 1, reason: 'the connection was reset' }
+  t.equal(shown([retried]).stderr, 'turn 1 again (attempt 1): the connection was reset\n')
+  const { stderr } = shown([{ kind: 'text-delta', text: 'half a' }, retried])
+  t.match(stderr, /^discard the text above: its turn is tried again\nturn 1 again /)
+  t.notMatch(stderr, /failed|error/)
 })
 
 t.test('quiet keeps warnings and withheld tools', async t => {
@@ -127,6 +137,24 @@ t.test('a sink writes in order and says when all is written', async t => {
   closeSync(fd)
   t.equal(readFileSync(file, 'utf8'), parts.join(''))
   await sink.flush()
+})
+
+t.test('a sink goes on after a short write (P070)', async t => {
+  const fifo = join(t.testdir(), 'fifo')
+  execFileSync('mkfifo', [fifo])
+  // Open for both, so that it waits for no reader; a pipe that does not block takes what fits and no more.
+  const fd = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK)
+  const reader = openSync(fifo, 'r')
+  const text = Array.from({ length: 100_000 }, (_, n) => `${n}\n`).join('')
+  const sink = openSink({ fd })
+  sink.write(text)
+  const cat = finished(spawn('cat', { stdio: [reader, 'pipe', 'pipe'] }))
+  closeSync(reader)
+  await sink.flush()
+  closeSync(fd)
+  const { stdout } = await cat
+  t.equal(stdout.length, text.length)
+  t.ok(stdout === text, 'every byte, in order')
 })
 
 t.test('a sink whose descriptor is gone closes once and stays quiet', async t => {
