@@ -68,9 +68,8 @@ export async function openBoundary(options: BoundaryRequest): Promise<Boundary |
     const policy = landPolicy(options.request, options.facts)
     const rules = launchFolderRules(policy, options.request, options.facts)
     if (rules instanceof Refusal) return rules
-    const boundary = Boundary.of({ options, policy, rules, names })
-    if (boundary instanceof Refusal || options.probe === 'launch') return boundary
-    return (await boundary.probe()) ?? boundary
+    const boundary = new Boundary({ options, policy, rules, names })
+    return options.probe === 'launch' ? boundary : ((await boundary.probe()) ?? boundary)
   } catch (error) {
     if (isRefusal(error)) return error
     throw error
@@ -95,7 +94,8 @@ export class Boundary {
   readonly policy: Policy
   readonly #standing: Standing
   #candidates: readonly BoundaryName[]
-  #confinement: AppliedConfinement
+  /** Null until something has been planned. */
+  #confinement: AppliedConfinement | null = null
   #launches = 0
   #closed = false
   /** Something other than a probe was started. */
@@ -104,37 +104,42 @@ export class Boundary {
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
-  private constructor(standing: Standing, candidates: readonly BoundaryName[], confinement: AppliedConfinement) {
+  constructor(standing: Standing) {
+    const known = proved(standing.options.facts, standing.names)
     this.#standing = standing
     this.policy = standing.policy
-    this.#candidates = candidates
-    this.#confinement = confinement
+    this.#candidates = known === null ? standing.names : [known]
   }
 
-  /** A refusal where not even a plan for the strongest candidate can be made. */
-  static of(standing: Standing): Boundary | Refusal {
-    const { facts } = standing.options
-    const known = proved(facts, standing.names)
-    const candidates = known === null ? standing.names : [known]
-    const first = candidates[0]
-    if (first === undefined) throw new Error('no boundary to try')
-    const plan = probePlan(standing, first)
-    return plan instanceof Refusal ? plan : new Boundary(standing, candidates, plan.confinement)
-  }
-
-  /** What confines a launch now. Before the first launch held, it is what the strongest candidate would apply. */
+  /**
+   * What confines a launch now. Before the first launch held, it is what the strongest candidate would apply; then it
+   * throws the refusal where not even a plan for that one can be made (`probe: 'launch'` alone: `run` returns it).
+   */
   get confinement(): AppliedConfinement {
-    return this.#confinement
+    if (this.#confinement !== null) return this.#confinement
+    const plan = this.#planProbe()
+    if (plan instanceof Refusal) throw plan
+    this.#confinement = plan.confinement
+    return plan.confinement
+  }
+
+  #planProbe(): LaunchPlan | Refusal {
+    const [first] = this.#candidates
+    if (first === undefined) throw new Error('no boundary to try')
+    return probePlan(this.#standing, first)
   }
 
   /** Launches `true` for real unless this process has done so here; null when the boundary holds. */
   async probe(): Promise<Refusal | null> {
     const { facts } = this.#standing.options
-    if (proved(facts, this.#candidates) !== null) return null
+    if (proved(facts, this.#candidates) !== null) {
+      const plan = this.#planProbe()
+      return plan instanceof Refusal ? plan : null
+    }
     const outcome = await this.#launch({ argv: PROBE_ARGV, purpose: 'probe' }, name => probePlan(this.#standing, name))
     if (outcome instanceof Refusal) return outcome
     if (outcome.ending.kind === 'exited' && outcome.ending.status === 0) return null
-    return unavailable(this.#confinement.boundary, `a launch of "true" ended as ${JSON.stringify(outcome.ending)}`)
+    return unavailable(this.confinement.boundary, `a launch of "true" ended as ${JSON.stringify(outcome.ending)}`)
   }
 
   /**
