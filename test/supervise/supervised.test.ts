@@ -142,6 +142,17 @@ t.test('the first cause wins', async t => {
       cause: { kind: 'by-itself' },
     },
     {
+      name: 'an end before a cancel, while what it left is being ended',
+      events: run => {
+        run.tree.left = 1
+        run.tree.immortal = true
+        run.exit(0)
+        run.process.stop({ kind: 'cancelled', by: 'esc' })
+        run.tree.immortal = false
+      },
+      cause: { kind: 'by-itself' },
+    },
+    {
       name: 'a bound before a kill',
       events: run => {
         run.process.stop({ kind: 'bound', name: 'output-total', limit: 1, seen: 2 })
