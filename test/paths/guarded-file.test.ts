@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -159,6 +160,31 @@ t.test('a link that appears between the look and the open is not read through (D
   }
 })
 
+t.test('a link that appears before the rename stops a write, and stays (D06)', async t => {
+  const base = scratch(t)
+  mkdirSync(join(base, 'ws'))
+  writeFileSync(join(base, 'canary'), 'canary')
+  const name = join(base, 'ws/f')
+  writeFileSync(name, 'old')
+  const content = bytes('mine')
+  let swapped = false
+  // The length is asked for while the temporary file is filled: after the look at the target.
+  Object.defineProperty(content, 'length', {
+    get: () => {
+      if (!swapped) {
+        rmSync(name)
+        symlinkSync('../canary', name)
+      }
+      swapped = true
+      return content.byteLength
+    },
+  })
+  t.match(replaceGuardedFile(at(join(base, 'ws'), 'f'), content), { code: 'changed-while-checked' })
+  t.equal(readlinkSync(name), '../canary')
+  t.equal(readFileSync(join(base, 'canary'), 'utf8'), 'canary')
+  t.strictSame(readdirSync(join(base, 'ws')), ['f'], 'no temporary file is left')
+})
+
 t.test('kernel filesystems hold nothing to read', { skip: needs('linux') }, async t => {
   t.equal(readCode(at('/proc', 'self/environ')), 'changed-while-checked')
   t.equal(readCode(at('/proc', `${process.pid}/environ`)), 'special-filesystem')
@@ -276,4 +302,36 @@ t.test('a full disk leaves the old content whole', { skip: needs('root', 'mount-
   )
   t.strictSame(JSON.parse(out), [11, 'no-space', 'ENOSPC', 'old content', ['f']])
   t.equal(existsSync(join(ws, 'f')), false, 'the mount was of the child alone')
+})
+
+t.test('a read-only mount is told by a write (D17)', { skip: needs('root', 'mount-namespace') }, async t => {
+  const ws = scratch(t)
+  writeFileSync(join(ws, 'f'), 'old')
+  const build = new URL('../../src/paths/', import.meta.url).href
+  const code = `
+    const { replaceGuardedFile } = await import('${build}guarded-file.js')
+    const { landPlace } = await import('${build}resolve.js')
+    const root = landPlace('${ws}', { cwd: '/' })
+    const write = name => replaceGuardedFile({ root, components: name.split('/') }, Buffer.from('new')).code
+    console.log(JSON.stringify(['f', 'new', 'sub/new'].map(write)))`
+  const mount = `mount --bind ${ws} ${ws} && mount -o remount,ro,bind ${ws} && exec "$@"`
+  const out = execFileSync(
+    'unshare',
+    ['-m', 'sh', '-c', mount, 'sh', process.execPath, '--input-type=module', '-e', code],
+    { encoding: 'utf8' },
+  )
+  t.strictSame(JSON.parse(out), ['read-only-mount', 'read-only-mount', 'read-only-mount'])
+})
+
+t.test('the immutable flag is told by a write (D17)', { skip: needs('immutable-flag') }, async t => {
+  const ws = scratch(t)
+  mkdirSync(join(ws, 'fixed'))
+  writeFileSync(join(ws, 'f'), 'old')
+  const flagged = [join(ws, 'fixed'), join(ws, 'f')]
+  execFileSync('chattr', ['+i', ...flagged])
+  t.teardown(() => execFileSync('chattr', ['-i', ...flagged]))
+  for (const path of ['f', 'fixed/new', 'fixed/sub/new'])
+    t.match(replaceGuardedFile(at(ws, path), bytes('new')), { code: 'immutable' }, path)
+  t.equal(readFileSync(join(ws, 'f'), 'utf8'), 'old')
+  t.strictSame(readdirSync(join(ws, 'fixed')), [])
 })
