@@ -138,6 +138,16 @@ t.test('why a program does not start', async t => {
   }
 })
 
+t.test('a working folder that may not be entered', { skip: needs('linux', 'root') }, async t => {
+  const closed = t.testdir({ inner: {} })
+  chmodSync(closed, 0)
+  const cwd = join(closed, 'inner')
+  const plan: SpawnPlan = { ...PLAN, format: 'judged', cwd, stdout: null, stderr: null }
+  process.seteuid?.(NOBODY)
+  const refused = await start(plan, LIMITS, pool).finally(() => process.seteuid?.(0))
+  t.match(refused, { kind: 'not-started', code: 'no-permission', path: cwd, errno: 'EACCES' })
+})
+
 t.test('what only the kernel can tell', { skip: needs('linux') }, async t => {
   const busy = join(folder, 'busy')
   copyFileSync('/bin/sleep', busy)
@@ -199,6 +209,8 @@ t.test('endings', async t => {
   t.equal(out(tidy), 'up\ntidy\n')
   const flood = await shell('yes', { outputTotalBytes: 1_000_000 })
   t.match(flood.cause, { kind: 'bound', name: 'output-total', limit: 1_000_000 })
+  const wide = await shell('printf "€%.0s" $(seq 6000)', { outputTotalBytes: 10_000 })
+  t.match(wide.cause, { kind: 'bound', name: 'output-total' }, 'bytes are counted, not characters')
   t.match(await shell('exec sleep 60', { signal: AbortSignal.abort('esc') }), {
     cause: { kind: 'cancelled', by: 'esc' },
   })
@@ -255,6 +267,7 @@ t.test('descriptors', { skip: needs('linux') }, async t => {
   )
   closeSync(given)
   t.equal(out(ended), '0\n1\n2\n3\n5\n7\nfive\nx', '3 is the listing; nothing else is inherited')
+  t.equal(out(await shell('readlink /proc/self/fd/0')), '/dev/null\n', 'no stdin is an empty one, never ours')
   const document = Buffer.alloc(5_000_000, 'd')
   t.equal(out(await shell('wc -c', {}, { stdin: { bytes: document } })).trim(), '5000000')
   t.match(
@@ -262,6 +275,11 @@ t.test('descriptors', { skip: needs('linux') }, async t => {
     { exit: { status: 0 } },
     'unread input is no error',
   )
+  const left = await start({ ...PLAN, args: ['-c', 'exit 3'], extra: new Map([[7, 'pipe']]) }, LIMITS, pool)
+  if ('kind' in left) throw new Error(left.message)
+  left.pipes.get(7)?.write(document)
+  t.match(await left.ended, { exit: { status: 3 } }, 'nor is a pipe whose other end has gone')
+  left.pipes.get(7)?.destroy()
   t.equal(out(await shell('cat /dev/stdin', {}, { stdin: { bytes: Buffer.from('again') } })), 'again')
   const again = await shell('echo e > /dev/stderr; echo o > /dev/stdout')
   t.same([out(again), renderCaptured(again.stderr).text], ['o\n', 'e\n'])
