@@ -345,6 +345,10 @@ t.test('what is refused before anything starts', { skip }, async t => {
     else t.ok(isRefusal(refused, 'bad-limit'), `wallMs ${wallMs}`)
   }
   t.ok(events.length > before)
+  for (const graceMs of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 99_999_999_000]) {
+    const refused = await boundary.run({ argv: ['true'], purpose: 'tool', signal: look.signal, graceMs })
+    t.ok(isRefusal(refused, 'bad-limit'), `graceMs ${graceMs}`)
+  }
   for (const argv of [
     ['echo', 'a\0b'],
     ['echo', 'x'.repeat(200_000)],
@@ -386,6 +390,20 @@ t.test('long option lists travel through a descriptor', { skip }, async t => {
   const { boundary } = await opened({ env })
   const outcome = await outcomeOf(boundary, ['sh', '-c', 'printf %s "$V59" | wc -c'])
   t.equal(text(outcome), '2000\n')
+  const stop = new AbortController()
+  const mark = `long-mark-${process.pid}`
+  const running = outcomeOf(boundary, ['sh', '-c', `: ${mark}; sleep 300; :`], { signal: stop.signal })
+  const words = () =>
+    marked(mark)
+      .map(pid => readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0'))
+      .filter(([, first]) => first === '--args')
+  t.ok(await eventually(() => words().length > 0, 10_000), 'the launcher is told where to read them')
+  t.ok(
+    words().every(line => line.join(' ').length < 10_000),
+    'and its own list stays short',
+  )
+  stop.abort('esc')
+  await running
   await boundary.close()
 })
 
