@@ -304,24 +304,42 @@ t.test('a full disk leaves the old content whole', { skip: needs('root', 'mount-
   t.equal(existsSync(join(ws, 'f')), false, 'the mount was of the child alone')
 })
 
-t.test('a read-only mount is told by a write (D17)', { skip: needs('root', 'mount-namespace') }, async t => {
-  const ws = scratch(t)
-  writeFileSync(join(ws, 'f'), 'old')
+/** The codes of writes to `paths`, from a child that `prefix` starts. */
+function codesInChild(prefix: readonly string[], ws: string, paths: readonly string[]): unknown {
   const build = new URL('../../src/paths/', import.meta.url).href
   const code = `
     const { replaceGuardedFile } = await import('${build}guarded-file.js')
     const { landPlace } = await import('${build}resolve.js')
     const root = landPlace('${ws}', { cwd: '/' })
-    const write = name => replaceGuardedFile({ root, components: name.split('/') }, Buffer.from('new')).code
-    console.log(JSON.stringify(['f', 'new', 'sub/new'].map(write)))`
+    const write = name => replaceGuardedFile({ root, components: name.split('/') }, Buffer.from('new')).code ?? 'done'
+    console.log(JSON.stringify(${JSON.stringify(paths)}.map(write)))`
+  const words = [...prefix, process.execPath, '--input-type=module', '-e', code]
+  return JSON.parse(execFileSync('env', words, { encoding: 'utf8' }))
+}
+
+t.test('a read-only mount is told by a write (D17)', { skip: needs('root', 'mount-namespace') }, async t => {
+  const ws = scratch(t)
+  writeFileSync(join(ws, 'f'), 'old')
   const mount = `mount --bind ${ws} ${ws} && mount -o remount,ro,bind ${ws} && exec "$@"`
-  const out = execFileSync(
-    'unshare',
-    ['-m', 'sh', '-c', mount, 'sh', process.execPath, '--input-type=module', '-e', code],
-    { encoding: 'utf8' },
+  t.strictSame(
+    codesInChild(['unshare', '-m', 'sh', '-c', mount, 'sh'], ws, ['f', 'new', 'sub/new']),
+    ['f', 'new', 'sub/new'].map(() => 'read-only-mount'),
   )
-  t.strictSame(JSON.parse(out), ['read-only-mount', 'read-only-mount', 'read-only-mount'])
 })
+
+t.test(
+  'a rename would not ask, so a user’s read-only file is asked about (D17)',
+  { skip: needs('root', 'setpriv') },
+  async t => {
+    const ws = scratch(t)
+    chmodSync(ws, 0o777)
+    writeFileSync(join(ws, 'f'), 'old')
+    chmodSync(join(ws, 'f'), 0o444)
+    const user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--']
+    t.strictSame(codesInChild(user, ws, ['f', 'new']), ['no-permission', 'done'])
+    t.equal(readFileSync(join(ws, 'f'), 'utf8'), 'old')
+  },
+)
 
 t.test('the immutable flag is told by a write (D17)', { skip: needs('immutable-flag') }, async t => {
   const ws = scratch(t)

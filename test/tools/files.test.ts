@@ -412,6 +412,7 @@ t.test('file_edit changes only the bytes it means', async t => {
     ['a\nb\r\nc\nd', 'b\nc', 'b\nc2', 'a\nb\r\nc2\nd'],
     ['a\nb\n', 'a\r\nb', 'x', 'x\n'],
     ['a\nb\n', 'b', 'x\r\ny', 'a\nx\r\ny\n'],
+    ['a\r\nb\r\n', 'b', 'x\r\ny', 'a\r\nx\r\ny\r\n'],
     ['\xef\xbb\xbfa\xff\x00b', 'b', 'c', '\xef\xbb\xbfa\xff\x00c'],
     ['one', 'one', '', ''],
   ]
