@@ -83,7 +83,14 @@ export function openIo({ installation }: { readonly installation: string }): Io 
 
 function workingFolder(): string {
   try {
-    return process.cwd()
+    const folder = process.cwd()
+    // Node puts U+FFFD in the place of bytes that are no UTF-8: the folder it names would be another one.
+    if (!folder.includes('\ufffd')) return folder
+    throw new Refusal(
+      'bad-arguments',
+      {},
+      'the name of the working folder is no UTF-8, or holds U+FFFD: change to another folder',
+    )
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error

@@ -5,7 +5,7 @@ import { Refusal } from '../errors.js'
 import { COMMANDS_BY_NAME } from './commands/table.js'
 import { type Io, openIo } from './io.js'
 import { parseArgv, VERSION } from './parse.js'
-import { garbledWord } from './raw-words.js'
+import { garbledWord, refuseGarbledFolders } from './raw-words.js'
 import { escapeLines } from './terminal-text.js'
 
 /** Exit status of a bug of ours, for every command but exec (which says 125). */
@@ -38,6 +38,7 @@ async function run(program: string, words: readonly string[], io: Io): Promise<n
   try {
     const garbled = garbledWord(words)
     if (garbled !== null) throw garbled
+    refuseGarbledFolders(io.env)
     const parsed = parseArgv(words)
     if (parsed.kind === 'text') {
       io.out.write(parsed.text)

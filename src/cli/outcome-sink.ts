@@ -53,7 +53,11 @@ function writeAll(fd: number, bytes: Buffer): void {
 
 function openFile(path: string): number {
   try {
-    const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600)
+    const fd = openSync(
+      path,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+      0o600,
+    )
     fsyncSync(fd)
     return fd
   } catch (error) {

@@ -25,6 +25,20 @@ export function garbledWord(words: readonly string[], commandLine = readCommandL
   return bad === -1 ? null : garbled(bad, 'its bytes are no UTF-8, so it cannot be taken as it was written')
 }
 
+/** Variables that name folders we guard or hide: a garbled one would leave the true folder without its rule. */
+const FOLDERS = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME', 'TMPDIR'] as const
+
+/** Throws where one of them holds U+FFFD: its bytes are no UTF-8, or cannot be told from such. */
+export function refuseGarbledFolders(env: Readonly<Record<string, string | undefined>>): void {
+  const name = FOLDERS.find(variable => env[variable]?.includes('\ufffd'))
+  if (name === undefined) return
+  throw new Refusal(
+    'bad-arguments',
+    { argument: name },
+    `${name} names a folder whose name is no UTF-8, or holds U+FFFD: set it to another`,
+  )
+}
+
 function garbled(index: number, why: string): Refusal<'bad-arguments'> {
   return new Refusal(
     'bad-arguments',

@@ -62,7 +62,10 @@ export function placesNamedBy({ gitDir, commonDir, worktree }: Repository, homes
     }
     settings.push(join(folder, 'config'), join(folder, 'config.worktree'))
   }
-  return [...new Set([...named, ...placesInSettings(settings, { homes, worktree })])]
+  // git takes a relative value from where it runs: the worktree, or for what a push starts the git folder (githooks(5)).
+  const bases = new Set([worktree, gitDir, commonDir])
+  const inSettings = [...bases].flatMap(base => placesInSettings([...settings], { homes, worktree: base }))
+  return [...new Set([...named, ...inSettings])]
 }
 
 /**

@@ -6,6 +6,7 @@ import { operatorFiles, workspaceFacts } from '../../src/cli/context-files.js'
 import { controlFiles } from '../../src/cli/control-files.js'
 import { type Given, parseArgv } from '../../src/cli/parse.js'
 import { modelChoice } from '../../src/cli/provider-options.js'
+import { refuseGarbledFolders } from '../../src/cli/raw-words.js'
 import { budgetOf, headersOf, samplingOf } from '../../src/cli/run-options.js'
 import { workspaceReader } from '../../src/cli/workspace-reader.js'
 import { isRefusal, Refusal } from '../../src/errors.js'
@@ -198,4 +199,18 @@ t.test('control files: what the run obeys, and our own folders', async t => {
     'the variable to mend is named',
   )
   t.ok(controlFiles(given(), unseen).some(({ what }) => what === 'our state folder (XDG_STATE_HOME)'))
+})
+
+t.test('a folder variable whose bytes are no UTF-8 is refused by name', async t => {
+  for (const name of ['HOME', 'XDG_CACHE_HOME', 'TMPDIR']) {
+    t.equal(
+      code(() => refuseGarbledFolders({ [name]: '/tmp/h\ufffd' })),
+      'bad-arguments',
+      name,
+    )
+  }
+  t.equal(
+    code(() => refuseGarbledFolders({ HOME: '/home/é', OTHER: '\ufffd' })),
+    'none',
+  )
 })
