@@ -1,0 +1,37 @@
+/** Options of one command alone. */
+import { built, type Flag, planned, repeat } from './row.js'
+
+export const COMMAND_FLAGS: readonly Flag[] = [
+  ...built(
+    ['check-path'],
+    [
+      ['--writable', 'DIR', 'further writable folder, absolute or relative to the workspace', repeat],
+      ['--json', null, 'verdicts as JSON lines'],
+    ],
+  ),
+  ...built(['tools'], [['--json', null, 'what it prints anyway']]),
+  ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),
+  ...built(
+    ['exec'],
+    [
+      ['--outcome-fd', 'N', 'write the outcome record to descriptor N'],
+      ['--outcome-file', 'PATH', 'write the outcome record to PATH', { conflicts: ['--outcome-fd'] }],
+    ],
+  ),
+  ...built(
+    ['emulate'],
+    [
+      ['--scenario', 'FILE', 'scenario document (JSON or YAML); default: the demo'],
+      [
+        '--wire',
+        'WIRE',
+        'protocol to speak; only openai-responses is built yet',
+        { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'], fallback: 'openai-responses' },
+      ],
+      ['--port', 'N', 'port on 127.0.0.1; 0 takes a free one', { fallback: '0' }],
+      ['--json', null, 'one JSON line for each request received'],
+    ],
+  ),
+  // Known, not built: refused by name.
+  ...planned(['exec'], [['--tty', null, '']]),
+]

@@ -1,0 +1,44 @@
+/** What may be reached, and by which boundary it is held. */
+import { built, CONFINED, type Flag, LAUNCHING, planned, repeat } from './row.js'
+
+export const CONFINEMENT_FLAGS: readonly Flag[] = [
+  ...built(LAUNCHING, [
+    ['--workspace', 'DIR', 'the folder the run is about', { fallback: '.' }],
+    ['--read', 'PATH', 'further readable path', repeat],
+    ['--hide', 'PATH', 'hide a path', repeat],
+    ['--unprotect', 'NAME', 'lift the protection of one name, recorded', repeat],
+    ['--process-write-subtree', 'DIR', 'let processes write DIR of the workspace (. for all of it)', repeat],
+  ]),
+  ...built(CONFINED, [
+    [
+      '--confine',
+      'BOUNDARY',
+      'auto: the strongest boundary that holds here; native: the strongest or none; bubblewrap or bubblewrap-hostproc by name; off (default: off on run and tools, auto on exec and explain)',
+    ],
+    ['--substrate-embedded', null, 'same as --confine native'],
+    ['--env', 'NAME=VALUE', 'set a variable inside the boundary', repeat],
+    [
+      '--limit',
+      'NAME=VALUE',
+      'wall, memory, pids, file-size, cpu, open-files, output-total; e.g. memory=512MiB, wall=30s',
+      repeat,
+    ],
+    ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
+  ]),
+  ...built(['run', 'tools', 'explain'], [['--allow-program', 'NAME', 'program that the tool run may start', repeat]]),
+  // Known, not built: each is refused by name.
+  ...planned(CONFINED, [
+    ['--substrate', 'SOCKET', ''],
+    ['--read-host', null, ''],
+    ['--cache', null, ''],
+    ['--allow-nesting', null, ''],
+    ['--protect-strict', null, ''],
+    ['--allow-host', 'NAME', '', repeat],
+    ['--allow-socket', 'PATH', '', repeat],
+    ['--grant', 'NAME', '', repeat],
+    ['--driver', 'PATH', ''],
+    ['--toolchain', 'NAMES', ''],
+    ['--toolchain-spec', 'FILE', '', repeat],
+    ['--container-uid', 'N', ''],
+  ]),
+]

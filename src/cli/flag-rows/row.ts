@@ -1,0 +1,40 @@
+/** How a row of the option tables is written, and the commands that share options. Pure data and its builder. */
+
+export type CommandName = 'run' | 'tools' | 'exec' | 'explain' | 'check-path' | 'emulate' | 'completion'
+
+export interface Flag {
+  /** With dashes, e.g. `--base-url`. */
+  readonly name: string
+  readonly short?: string
+  /** Placeholder of the value; absent: a switch. */
+  readonly value?: string
+  readonly repeat?: true
+  readonly choices?: readonly string[]
+  readonly fallback?: string
+  readonly text: string
+  readonly on: readonly CommandName[]
+  readonly conflicts?: readonly string[]
+  /** False: known to the contract, refused as not built yet. */
+  readonly built: boolean
+}
+
+/** Commands that drive a model. */
+export const MODEL: readonly CommandName[] = ['run']
+export const CONFINED: readonly CommandName[] = ['run', 'tools', 'exec', 'explain']
+export const LAUNCHING: readonly CommandName[] = ['run', 'exec', 'explain', 'tools', 'check-path']
+
+type Row = readonly [name: string, value: string | null, text: string, extra?: Partial<Flag>]
+
+export function built(on: readonly CommandName[], rows: readonly Row[]): Flag[] {
+  return rows.map(row => flag(row, on, true))
+}
+
+export function planned(on: readonly CommandName[], rows: readonly Row[]): Flag[] {
+  return rows.map(row => flag(row, on, false))
+}
+
+function flag([name, value, text, extra = {}]: Row, on: readonly CommandName[], isBuilt: boolean): Flag {
+  return { name, ...(value === null ? {} : { value }), text, on, built: isBuilt, ...extra }
+}
+
+export const repeat = { repeat: true } as const

@@ -1,0 +1,36 @@
+/** Which model is asked, over which wire, with which credential. */
+import { built, type Flag, MODEL, repeat } from './row.js'
+
+const KEY_SOURCES = ['--api-key-file', '--api-key-env', '--oauth-token-file', '--oauth-token-env']
+
+function oneOf(name: string): Partial<Flag> {
+  return { conflicts: KEY_SOURCES.filter(other => other !== name) }
+}
+
+export const WIRE_FLAGS: readonly Flag[] = [
+  ...built(MODEL, [
+    [
+      '--provider',
+      'NAME',
+      'openai, or demo, which needs no key and no network; anthropic, claude and ollama speak wires that are not built yet',
+    ],
+    ['--base-url', 'URL', 'endpoint, e.g. http://127.0.0.1:8080/v1'],
+    ['--model', 'NAME', 'model to ask for'],
+    [
+      '--wire',
+      'WIRE',
+      'protocol of the endpoint; only openai-responses is built yet',
+      { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'] },
+    ],
+    ['--temperature', 'N', '0.0 to 2.0; not sent when absent'],
+    ['--top-p', 'N', 'above 0 up to 1; not sent when absent'],
+    ['--reasoning-effort', 'WORD', 'passed on as it is; not sent when absent'],
+    ['--api-key-file', 'FILE', 'read the API key from FILE at every request', oneOf('--api-key-file')],
+    ['--api-key-env', 'NAME', 'read the API key from the variable NAME', oneOf('--api-key-env')],
+    ['--oauth-token-file', 'FILE', 'read a bearer token from FILE', oneOf('--oauth-token-file')],
+    ['--oauth-token-env', 'NAME', 'read a bearer token from the variable NAME', oneOf('--oauth-token-env')],
+    ['--oauth-token-pointer', 'POINTER', 'JSON pointer to the token in its source'],
+    ['--header', 'NAME=ENV', 'send header NAME with the value of variable ENV', repeat],
+    ['--stream-idle-ms', 'MS', 'give a silent stream up after MS between bytes', { fallback: '60000' }],
+  ]),
+]
