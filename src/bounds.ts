@@ -88,3 +88,21 @@ export const FIND_PATHS_MAX = 500
 export const WALK_DEPTH_MAX = 12
 /** Folders that search and find do not enter. */
 export const WALK_SKIPPED = ['.git', 'target', 'node_modules', '.venv', '__pycache__'] as const
+
+// --- hooks (contract §16, decisions 40–42, hookcheck.md §10) ---
+export const HOOKS_FILE_BYTES_MAX = 4 * MiB
+export const HOOKS_MAX = 10_000
+export const HOOKS_DEPTH_MAX = 8
+export const HOOK_ENV_NAMES_MAX = 32
+export const HOOK_TIMEOUT_MS_MIN = 100
+export const HOOK_TIMEOUT_MS_MAX = 600_000
+/** One consultation: all programs that are asked about one call, one ending or one section. */
+export const HOOK_CONSULTATION_MS_DEFAULT = 60_000
+/** TERM to KILL of a hook (supervision.md). */
+export const HOOK_GRACE_MS = 1_000
+/** More than this on stdout is a failed hook, ended at once. */
+export const HOOK_STDOUT_BYTES_MAX = 16 * KiB
+/** Kept of a hook's stderr; a cut is marked. */
+export const HOOK_STDERR_KEPT_BYTES = 16 * KiB
+/** Continuations that stop hooks can bring about in one run. */
+export const STOP_CONTINUATIONS_MAX = 3
