@@ -44,9 +44,10 @@ export async function start(
 ): Promise<Supervised | NotStarted> {
   const refused = judgeWords(plan) ?? (plan.format === 'check' ? judgeProgram(plan.file) : null)
   if (refused !== null) return refused
+  const { keptBytes, stderrKeptBytes = keptBytes } = supervision
   let stdio: ChildStdio
   try {
-    stdio = await ChildStdio.open(plan, pool, supervision.keptBytes)
+    stdio = await ChildStdio.open(plan, pool, { stdout: keptBytes, stderr: stderrKeptBytes })
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error

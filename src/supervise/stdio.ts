@@ -35,6 +35,18 @@ export interface StdioPlan {
   readonly extra: ReadonlyMap<number, Extra>
 }
 
+/** Bytes per stream of which the two ends are kept. */
+export interface KeptBytes {
+  readonly stdout: number
+  readonly stderr: number
+}
+
+/** Bytes seen so far. Of streams that share one FIFO all of it counts as stdout. */
+export interface Written {
+  readonly total: number
+  readonly stdout: number
+}
+
 export type Slot = 'ignore' | 'pipe' | number
 
 /** Descriptors opened for one child. Call {@link ChildStdio.spawned} or {@link ChildStdio.finish} in the end, on every way. */
@@ -47,11 +59,11 @@ export class ChildStdio {
   #open = 0
   #onClosed: () => void = () => undefined
 
-  private constructor(private readonly keptBytes: number) {}
+  private constructor(private readonly kept: KeptBytes) {}
 
   /** Throws what opening throws; nothing stays open then. */
-  static async open(plan: StdioPlan, pool: () => Promise<FifoPool>, keptBytes: number): Promise<ChildStdio> {
-    const stdio = new ChildStdio(keptBytes)
+  static async open(plan: StdioPlan, pool: () => Promise<FifoPool>, kept: KeptBytes): Promise<ChildStdio> {
+    const stdio = new ChildStdio(kept)
     try {
       stdio.slots.push(await stdio.#stdinSlot(plan.stdin, pool))
       stdio.slots.push(await stdio.#outputSlot(1, plan.stdout, pool))
@@ -83,8 +95,9 @@ export class ChildStdio {
 
   async #outputSlot(number: 1 | 2, output: Output, pool: () => Promise<FifoPool>): Promise<Slot> {
     if (output === null) return 'ignore'
+    const keptBytes = number === 1 ? this.kept.stdout : this.kept.stderr
     if (output === 'pipe') {
-      this.#plain.set(number, new BoundedOutput(this.keptBytes))
+      this.#plain.set(number, new BoundedOutput(keptBytes))
       return 'pipe'
     }
     if (output !== 'capture' && 'fd' in output) return output.fd
@@ -95,7 +108,7 @@ export class ChildStdio {
     }
     const fifos = await pool()
     const fifo = await fifos.take()
-    const capture = new Capture(fifos, fifo, this.keptBytes, output === 'capture' ? null : output.relay)
+    const capture = new Capture(fifos, fifo, keptBytes, output === 'capture' ? null : output.relay)
     this.#captures.set(number, capture)
     this.#ours.push(fifo.writer)
     return fifo.writer
@@ -107,20 +120,27 @@ export class ChildStdio {
   }
 
   /** Starts reading. `sockets` are the child's own for streams that are `pipe`. */
-  read(sockets: ReadonlyMap<number, Socket>, onTotal: (bytes: number) => void, onClosed: () => void): void {
+  read(sockets: ReadonlyMap<number, Socket>, onWritten: (written: Written) => void, onClosed: () => void): void {
     this.#onClosed = onClosed
     this.#feed?.begin()
     this.#open = this.#streams.size + this.#plain.size
-    let total = 0
-    const count = (bytes: number) => {
+    let [total, stdout] = [0, 0]
+    const count = (bytes: number, isStdout: boolean) => {
       total += bytes
-      onTotal(total)
+      if (isStdout) stdout += bytes
+      onWritten({ total, stdout })
     }
-    for (const capture of this.#streams) capture.read(count, () => this.#oneClosed())
+    for (const capture of this.#streams) {
+      const isStdout = capture === this.#captures.get(1)
+      capture.read(
+        bytes => count(bytes, isStdout),
+        () => this.#oneClosed(),
+      )
+    }
     for (const [number, output] of this.#plain) {
       sockets.get(number)?.on('data', (bytes: Buffer) => {
         output.push(bytes)
-        count(bytes.length)
+        count(bytes.length, number === 1)
       })
       sockets.get(number)?.once('close', () => this.#oneClosed())
     }

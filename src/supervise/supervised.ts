@@ -6,7 +6,7 @@ import type { CancelledBy, Captured, Ending, StreamFailure } from '../outcome.js
 import type { Clock } from './deadline.js'
 import { Timers } from './deadline.js'
 import { type Action, type Happening, type State, step } from './lifecycle.js'
-import type { ChildStdio } from './stdio.js'
+import type { ChildStdio, Written } from './stdio.js'
 import type { Leader, Tree } from './tree.js'
 
 /** A process that has just been started in a session and group of its own. */
@@ -30,8 +30,12 @@ export interface Supervision {
   readonly graceMs: number
   /** Kept per captured stream, half head and half tail. */
   readonly keptBytes: number
+  /** Kept of stderr, where that is another number. */
+  readonly stderrKeptBytes?: number
   /** Both streams together; more ends the process. Absent: no bound. */
   readonly outputTotalBytes?: number
+  /** Stdout alone; more ends the process at once, without grace. Absent: no bound. */
+  readonly stdoutBytes?: number
   /** Aborted with a {@link CancelledBy} as reason; any other reason counts as `caller`. Absent: cannot be cancelled. */
   readonly signal?: AbortSignal
   readonly clock: Clock
@@ -107,7 +111,7 @@ export class Supervised {
     child.onExit((status, signal) => this.#exited({ status, signal }))
     stdio.read(
       child.pipes,
-      total => this.#written(total),
+      written => this.#written(written),
       () => this.#happen('output-closed'),
     )
     this.#happen('spawned')
@@ -143,9 +147,11 @@ export class Supervised {
     }
   }
 
-  #written(total: number): void {
-    const limit = this.supervision.outputTotalBytes
+  #written({ total, stdout }: Written): void {
+    const { outputTotalBytes: limit, stdoutBytes } = this.supervision
     if (limit !== undefined && total > limit) this.stop({ kind: 'bound', name: 'output-total', limit, seen: total })
+    if (stdoutBytes !== undefined && stdout > stdoutBytes)
+      this.kill({ kind: 'bound', name: 'output-total', limit: stdoutBytes, seen: stdout })
   }
 
   #happen(happening: Happening): void {

@@ -34,7 +34,7 @@ async function supervised(limits: Partial<Supervision> = {}) {
   const stdio = await ChildStdio.open(
     { stdin: null, stdout: null, stderr: null, extra: new Map() },
     () => Promise.reject(new Error('nothing is captured')),
-    100,
+    { stdout: 100, stderr: 100 },
   )
   let exit: (status: number | null, signal: NodeJS.Signals | null) => void = () => undefined
   const child = {
