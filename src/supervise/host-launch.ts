@@ -131,7 +131,7 @@ function blankOutcome(plan: HostLaunchPlan): Omit<Outcome, 'ending'> {
     duration_ms: 0,
     stdout: NOTHING_CAPTURED,
     stderr: NOTHING_CAPTURED,
-    confinement: confinementOf(plan),
+    confinement: hostConfinement(plan),
     survivors_killed: 0,
     output_held: false,
     peak_memory_bytes: null,
@@ -140,7 +140,8 @@ function blankOutcome(plan: HostLaunchPlan): Omit<Outcome, 'ending'> {
   }
 }
 
-function confinementOf({ timeoutMs, stdoutBytesMax }: HostLaunchPlan): AppliedConfinement {
+/** What holds a launch of `plan`, known before it is started. */
+export function hostConfinement({ timeoutMs, stdoutBytesMax }: HostLaunchPlan): AppliedConfinement {
   return {
     boundary: 'none',
     applied: ['env-constructed', 'no-inherited-descriptors'],
