@@ -125,6 +125,22 @@ export type HarnessEvent =
       readonly point: 'before-call' | 'after-call' | 'stop' | 'transition'
       readonly call_id?: string
       readonly decision: HookDecision
+      /** As in the file, else `hook-N` by its position. */
+      readonly name: string
+      /** `command[0]` as written. */
+      readonly command0: string
+      /** Null where a signal or we ended it, and where it was not started. */
+      readonly status: number | null
+      readonly signal: string | null
+      readonly duration_ms: number
+      readonly timed_out: boolean
+      /** Where the words of a block are from; null without a block. */
+      readonly reason_source: 'stdout' | 'stderr' | 'default' | null
+      /** The hook's own note; null when it has none. */
+      readonly note: string | null
+      readonly survivors_killed: number | null
+      /** It proceeded, and what it printed is no answer. */
+      readonly stdout_ignored: boolean
     }
   | {
       readonly kind: 'tool-completed'

@@ -116,8 +116,9 @@ function placed(node: ValueNode, defects: JsonDefect[]): Placed {
       return { kind: 'boolean', value: node.value, place }
     case 'Null':
       return { kind: 'null', value: null, place }
-    default:
-      throw new Error(`${node.type} is no JSON`)
+    case 'NaN':
+    case 'Infinity':
+      throw new Error(`${node.type} is no JSON, and the parser is asked for nothing else`)
   }
 }
 

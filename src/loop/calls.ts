@@ -9,6 +9,7 @@ import type { Envelope, ResolvedCall, ToolOutcome } from '../tools/port.js'
 import type { TurnCall } from '../wires/port.js'
 import { needsApproval } from './approval.js'
 import { boundedOutcome, isId, omittedArguments, resultItem } from './conversation.js'
+import { hooked, isHooked } from './hooked.js'
 import { type Ended, keep, type Run, settle } from './run-state.js'
 import { unlessAbandoned } from './stopping.js'
 
@@ -84,9 +85,9 @@ function batchAt(run: Run, pending: readonly Pending[], at: number): readonly Pe
   return group
 }
 
-/** Nothing that writes, starts or reaches out, and nothing that asks. */
+/** Nothing that writes, starts or reaches out, nothing that asks, and nothing that a hook looks at. */
 function isPure(run: Run, { resolved, unfit }: Pending): boolean {
-  if (resolved === null || resolved.routed || unfit !== null) return false
+  if (resolved === null || resolved.routed || unfit !== null || isHooked(run, resolved.entry)) return false
   return !mutates(resolved.envelope) && !needsApproval(resolved, run.options.riskCeiling)
 }
 
@@ -145,12 +146,15 @@ async function invoke(run: Run, { call, resolved, unfit }: Pending): Promise<Too
   if (resolved === null || unfit !== null) throw new Error(`${call.name} was invoked without being fit for it`)
   const { tools, emit } = run.options
   const { stopping } = run
-  return tools.invoke(resolved, {
-    callId: call.call_id,
-    remainingMs: stopping.remainingMs(),
-    signal: stopping.signal,
-    emit,
-  })
+  const about = { call_id: call.call_id, name: call.name, arguments: call.arguments, entry: resolved.entry }
+  return hooked(run, about, () =>
+    tools.invoke(resolved, {
+      callId: call.call_id,
+      remainingMs: stopping.remainingMs(),
+      signal: stopping.signal,
+      emit,
+    }),
+  )
 }
 
 function request(run: Run, { call, resolved }: Pending): void {

@@ -10,6 +10,7 @@ import type { Stop } from '../events.js'
 import type { ToolPort } from '../tools/port.js'
 import { NOTHING_SPENT, refuseBudget } from './budget.js'
 import { isId, pairItems } from './conversation.js'
+import { mayEnd } from './hooked.js'
 import { type Ended, keep, type LoopEnd, type LoopOptions, type Run } from './run-state.js'
 import { openStopping } from './stopping.js'
 import { takeTurn } from './turn.js'
@@ -92,14 +93,15 @@ function openRun(options: LoopOptions): Run {
   )
   const unpriced = new Set(rates === undefined || rates.models.has(requestedModel) ? [] : [requestedModel])
   const items = [...pairItems(options.items ?? []).items]
-  const run: Run = { options, stopping, items, turns: 0, text: '', spent: NOTHING_SPENT, unpriced }
+  const run: Run = { options, stopping, items, turns: 0, text: '', spent: NOTHING_SPENT, continuations: 0, unpriced }
   keep(run, { kind: 'user-text', text: options.input })
   return run
 }
 
 async function cycle(run: Run): Promise<Ended> {
   for (;;) {
-    const ended = stopBeforeTurn(run) ?? (await takeTurn(run))
+    const came = stopBeforeTurn(run) ?? (await takeTurn(run))
+    const ended = came?.kind === 'completed' ? await mayEnd(run) : came
     if (ended !== null) return ended
   }
 }

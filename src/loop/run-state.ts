@@ -2,6 +2,7 @@
 
 import type { Refusal } from '../errors.js'
 import type { Emit, StartedEvent, Stop } from '../events.js'
+import type { HookPort } from '../hooks/port.js'
 import type { Clock } from '../supervise/deadline.js'
 import type { Risk, ToolPort } from '../tools/port.js'
 import type { Item, ModelPort, Usage } from '../wires/port.js'
@@ -47,6 +48,8 @@ export interface LoopOptions {
   readonly model: ModelPort
   readonly requestedModel: string
   readonly tools: ToolPort
+  /** The operator's hooks; absent: none. */
+  readonly hooks?: HookPort
   readonly approver: Approver
   /** Calls with more risk than this ask. */
   readonly riskCeiling: Risk
@@ -97,6 +100,8 @@ export interface Run {
   turns: number
   text: string
   spent: Spent
+  /** How often stop hooks have continued the run. */
+  continuations: number
   /** Models already warned of as unpriced. */
   readonly unpriced: Set<string>
 }
