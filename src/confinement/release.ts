@@ -9,10 +9,9 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { DRAIN_MS } from '../bounds.js'
-import { isJsonObject, type JsonObject } from '../json.js'
 import { type Mount, readMounts } from '../paths/mounts.js'
 import { shown } from '../paths/walk.js'
+import { BwrapStatus } from '../supervise/bwrap-status.js'
 import type { NamespaceTree } from '../supervise/namespace-kill.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Supervised } from '../supervise/supervised.js'
@@ -28,44 +27,34 @@ export interface Held {
   readonly plan: Pick<LaunchPlan, 'seccomp' | 'mounts'>
 }
 
-/** Far above what bwrap writes; a program that gets at the descriptor fills no memory of ours. */
-const STATUS_BYTES_MAX = 64 * 1024
 /** How often init is looked at between two rounds of the event loop before it counts as stuck. */
 const LOOKS_MAX = 5_000
 
 export class Release {
   /** The command was let go. */
   released = false
-  /** Status of the command as bwrap tells it, null while and where it does not. */
-  exitCode: number | null = null
   /** Why the command was never let go although the sandbox stood; null: nothing of ours failed. */
   problem: NotStarted | null = null
   #init: number | null = null
   #outside: readonly Mount[] = []
   #entered: Promise<void> = Promise.resolve()
   #over = false
-  #status = ''
+  readonly #status: BwrapStatus
 
   constructor(private readonly held: Held) {
-    this.#pipe(CHILD_FDS.status).on('data', (bytes: Buffer) => this.#told(bytes))
+    this.#status = new BwrapStatus(this.#pipe(CHILD_FDS.status), (init, namespace) => this.#began(init, namespace))
     this.#pipe(CHILD_FDS.hold).once('data', () => void this.#stands())
+  }
+
+  /** Status of the command as bwrap tells it, null while and where it does not. */
+  get exitCode(): number | null {
+    return this.#status.exitCode
   }
 
   /** Once the launch has ended: takes in what bwrap has said last, at most as long as output is waited for, and closes our ends. */
   async close(): Promise<void> {
     this.#over = true
-    const status = this.#pipe(CHILD_FDS.status)
-    if (!status.readableEnded && !status.destroyed) {
-      await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, DRAIN_MS)
-        for (const event of ['end', 'close']) {
-          status.once(event, () => {
-            clearTimeout(timer)
-            resolve()
-          })
-        }
-      })
-    }
+    await this.#status.drained()
     for (const pipe of this.held.supervised.pipes.values()) pipe.destroy()
   }
 
@@ -75,20 +64,8 @@ export class Release {
     return pipe
   }
 
-  /** bwrap writes one JSON object a line (bwrap(1), `--json-status-fd`). */
-  #told(bytes: Buffer): void {
-    if (this.#status.length + bytes.length > STATUS_BYTES_MAX) return
-    const lines = (this.#status + bytes.toString('latin1')).split('\n')
-    this.#status = lines.pop() ?? ''
-    for (const line of lines) {
-      const said = parsed(line)
-      if (typeof said?.['exit-code'] === 'number') this.exitCode = said['exit-code']
-      if (typeof said?.['child-pid'] === 'number') this.#began(said['child-pid'], said['pid-namespace'])
-    }
-  }
-
-  #began(init: number, namespace: unknown): void {
-    if (!this.held.tree.tell(init, typeof namespace === 'number' ? String(namespace) : null)) return
+  #began(init: number, namespace: string | null): void {
+    if (!this.held.tree.tell(init, namespace)) return
     this.#init = init
     this.#entered = this.held.group?.enter(init) ?? this.#entered
     // Waited for in #stands; until then a failure must not count as unheard.
@@ -127,9 +104,10 @@ export class Release {
       this.#giveUp(changed(path))
       return
     }
+    // What bubblewrap and the hold had to say is behind; from here on it is the command that speaks. Where a deadline or a
+    // caller has asked for the end meanwhile, it never does.
+    if (!supervised.passOn()) return
     this.released = true
-    // What bubblewrap and the hold had to say is behind; from here on it is the command that speaks.
-    supervised.passOn()
     this.#pipe(CHILD_FDS.hold).write(RELEASE)
   }
 
@@ -142,15 +120,6 @@ export class Release {
 function changed(path: string): NotStarted {
   const text = `what is mounted at ${shown(path)} is not what was judged: something moved it, or a folder above, meanwhile; nothing of the command was run: try again when nothing moves it`
   return notStarted('changed-while-checked', text, { path })
-}
-
-function parsed(line: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isJsonObject(value) ? value : null
-  } catch {
-    return null
-  }
 }
 
 /**
