@@ -15,6 +15,8 @@ export const GRACE_MS_DEFAULT = 2_000
 export const DRAIN_MS = 250
 /** After KILL, how long a tree may take to be gone before we say that it is not (a process in an uninterruptible wait). */
 export const KILL_PROOF_MS = 5_000
+/** Keys typed into a terminal of ours that its program has not read: more than a paste, and no more is held (supervise/pty.ts). */
+export const PTY_KEYS_BYTES_MAX = 1 * MiB
 /** Kept per stream, half head and half tail. */
 export const OUTPUT_KEPT_BYTES = 64 * KiB
 export const MEMORY_BYTES_DEFAULT = 2 * GiB
@@ -22,6 +24,8 @@ export const PIDS_DEFAULT = 256
 export const FILE_SIZE_BYTES_DEFAULT = 1 * GiB
 export const CPU_MS_DEFAULT = 600_000
 export const OPEN_FILES_DEFAULT = 1_024
+/** Least limit on open files: a shell that starts the command keeps descriptors of its own from 10 on. */
+export const OPEN_FILES_MIN = 16
 /** tmpfs sizes inside the boundary (decisions 35). */
 export const HOME_TMPFS_BYTES = 256 * MiB
 export const TMP_TMPFS_BYTES = 1 * GiB
@@ -66,6 +70,15 @@ export const ERROR_BODY_BYTES_MAX = 2_048
 export const CONNECT_MS = 15_000
 export const FIRST_BYTE_MS = 180_000
 export const STREAM_IDLE_MS_DEFAULT = 60_000
+/** After a whole answer, how long the figures that some endpoints send behind it are waited for. */
+export const TRAILER_MS = 2_000
+/** The Messages API wants a bound in every request (contract §20). */
+export const MESSAGES_OUTPUT_TOKENS_DEFAULT = 4_096
+/** What a provider says of its refusal; over these it is left out. */
+export const REFUSAL_CATEGORY_BYTES_MAX = 128
+export const REFUSAL_EXPLANATION_BYTES_MAX = 2_048
+/** A key or a token file; a token's JSON document has a few KiB. */
+export const CREDENTIAL_BYTES_MAX = 64 * KiB
 
 // --- file tools (contract §8) ---
 /** Made folders that a result names; each label is at most {@link PATH_BYTES_MAX} long. */

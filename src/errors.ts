@@ -19,6 +19,7 @@ export interface RefusalDetails {
   'model-missing': Record<string, never>
   'workspace-unusable': { readonly path: string; readonly why: string }
   'terminal-needed': { readonly flag: string }
+  'terminal-unavailable': { readonly why: string; readonly fix: string }
   'budget-refused': { readonly name: string; readonly why: string }
   'session-unusable': { readonly path: string; readonly why: string }
   'tool-name-clash': { readonly name: string }
@@ -73,6 +74,7 @@ export interface RefusalDetails {
   'architecture-unsupported': { readonly arch: string }
   // wires
   'tool-name-unsendable': { readonly name: string }
+  'tool-schema-unsendable': { readonly name: string; readonly keyword?: string }
   'item-of-another-wire': { readonly wire: string; readonly from: string }
   // emulator
   'scenario-mismatch': { readonly turn: number; readonly difference: string }

@@ -1,30 +1,43 @@
 /** What of an endpoint is decided before any request: its base URL, the headers, the credential. Pure but for `read`. */
-import { randomUUID } from 'node:crypto'
 import { isRefusal, Refusal } from '../errors.js'
 import { wordsOf } from './failure.js'
+import type { Wire } from './wire.js'
 
 /** Where the credential comes from. `read` is called for every request, so a file that was renewed is seen. */
 export type Credential =
   | { readonly kind: 'none' }
-  /** `read` gives the bare value; what it throws fails the turn as unauthorized. Both kinds travel as a bearer here. */
+  /**
+   * `read` gives the bare value; what it throws fails the turn as unauthorized. A bearer travels as
+   * `authorization: Bearer` and with nothing else; a key in the header that the wire has for it.
+   */
   | { readonly kind: 'api-key' | 'bearer'; readonly read: () => string }
 
 /** Headers that belong to the framing of the request. */
 const NOT_OURS_TO_SET = /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|proxy-.*)$/i
 
+export interface HeaderParts {
+  readonly wire: Pick<Wire, 'headers' | 'keyHeader'>
+  readonly sessionId: string
+  readonly credential: Credential
+  /** Takes in what must never be shown. */
+  readonly secrets: string[]
+}
+
 /** The headers of one request, lower case. The credential is read now and added to `secrets`. */
-export function requestHeaders(sessionId: string, credential: Credential, secrets: string[]): Record<string, string> {
+export function requestHeaders({ wire, sessionId, credential, secrets }: HeaderParts): Record<string, string> {
   return {
     accept: 'text/event-stream',
     'content-type': 'application/json',
-    originator: 'harness',
-    'session-id': sessionId,
-    'x-client-request-id': randomUUID(),
-    ...authorization(credential, secrets),
+    ...wire.headers(sessionId),
+    ...authorization(wire, credential, secrets),
   }
 }
 
-function authorization(credential: Credential, secrets: string[]): Record<string, string> {
+function authorization(
+  { keyHeader }: HeaderParts['wire'],
+  credential: Credential,
+  secrets: string[],
+): Record<string, string> {
   if (credential.kind === 'none') return {}
   const value = readCredential(credential)
   if (!/^[\x21-\x7e]+$/.test(value)) {
@@ -32,7 +45,8 @@ function authorization(credential: Credential, secrets: string[]): Record<string
     throw new Refusal('credential-missing', { source: credential.kind }, message)
   }
   secrets.push(value)
-  return { authorization: `Bearer ${value}` }
+  const header = credential.kind === 'bearer' ? 'authorization' : keyHeader
+  return { [header]: header === 'authorization' ? `Bearer ${value}` : value }
 }
 
 /** Whatever keeps a credential from being read, the turn is unauthorized. */

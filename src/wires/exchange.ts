@@ -3,7 +3,7 @@
  * after the turn is over. What goes wrong is told as a {@link WireFailure} inside an {@link ExchangeError}.
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { CONNECT_MS, DRAIN_MS, ERROR_BODY_BYTES_MAX, STREAM_BYTES_MAX } from '../bounds.js'
+import { CONNECT_MS, ERROR_BODY_BYTES_MAX, STREAM_BYTES_MAX } from '../bounds.js'
 import type { Connector } from './connector.js'
 import type { WireFailure } from './port.js'
 import { failureOfSocket } from './socket-failure.js'
@@ -31,8 +31,10 @@ export interface Reply {
   bytes(): AsyncGenerator<Uint8Array>
   /** The first bytes of the body as text, at most the bound for error bodies; the rest is not read. */
   firstText(): Promise<string>
-  /** Nothing more is needed: what is left is waited for only briefly, so that the socket can be kept. */
-  settle(): void
+  /** Nothing more has to come: what is left is waited for only `ms` from now, so that the socket can be kept. */
+  settle(ms: number): void
+  /** The answer goes on after all. */
+  resume(): void
 }
 
 /** An exchange that failed, by the first cause. */
@@ -137,9 +139,15 @@ class Exchange implements Reply {
     return Buffer.concat(kept).subarray(0, ERROR_BODY_BYTES_MAX).toString('utf8')
   }
 
-  settle(): void {
+  settle(ms: number): void {
     this.#settled = true
-    this.#wait(DRAIN_MS, 'did not end the stream after the turn was over')
+    this.#wait(ms, 'did not end the stream after the turn was over')
+  }
+
+  resume(): void {
+    const { idleMs } = this.#request.patience
+    this.#settled = false
+    this.#wait(idleMs, silent(idleMs))
   }
 
   readonly #abort = (): void => this.#fail(CANCELLED)
@@ -158,7 +166,7 @@ class Exchange implements Reply {
   #alive(first: boolean): void {
     const { idleMs } = this.#request.patience
     if (this.#settled) return
-    if (first) this.#wait(idleMs, `sent nothing for ${idleMs} ms in mid-stream`)
+    if (first) this.#wait(idleMs, silent(idleMs))
     else this.#timer?.refresh()
   }
 
@@ -185,6 +193,10 @@ class Exchange implements Reply {
     clearTimeout(this.#timer)
     this.#request.signal.removeEventListener('abort', this.#abort)
   }
+}
+
+function silent(idleMs: number): string {
+  return `sent nothing for ${idleMs} ms in mid-stream`
 }
 
 const CANCELLED: WireFailure = { code: 'cancelled', retriable: false, message: 'the request was cancelled' }

@@ -5,16 +5,35 @@ import type { WireFailure } from './port.js'
 /** Characters of an endpoint's own words that reach a message of ours. */
 const WORDS_CHARS_MAX = 600
 
-/** Error codes inside a stream by what they mean; any other is `refused`. */
-const CODES: Readonly<Record<string, Pick<WireFailure, 'code' | 'retriable'>>> = {
-  rate_limit_exceeded: { code: 'rate-limited', retriable: true },
-  server_error: { code: 'transport', retriable: true },
-  server_is_overloaded: { code: 'transport', retriable: true },
-  overloaded_error: { code: 'transport', retriable: true },
-  slow_down: { code: 'rate-limited', retriable: true },
-  vector_store_timeout: { code: 'transport', retriable: true },
-  context_length_exceeded: { code: 'too-large', retriable: false },
-  invalid_api_key: { code: 'unauthorized', retriable: false },
+type Meaning = Pick<WireFailure, 'code' | 'retriable'>
+
+const TRANSPORT: Meaning = { code: 'transport', retriable: true }
+const RATE_LIMITED: Meaning = { code: 'rate-limited', retriable: true }
+const UNAUTHORIZED: Meaning = { code: 'unauthorized', retriable: false }
+const TOO_LARGE: Meaning = { code: 'too-large', retriable: false }
+const REFUSED: Meaning = { code: 'refused', retriable: false }
+
+/** Error codes and types inside a stream by what they mean; any other is `refused`. */
+const CODES: Readonly<Record<string, Meaning>> = {
+  // Responses and Chat Completions.
+  rate_limit_exceeded: RATE_LIMITED,
+  slow_down: RATE_LIMITED,
+  server_error: TRANSPORT,
+  internal_server_error: TRANSPORT,
+  service_unavailable: TRANSPORT,
+  server_is_overloaded: TRANSPORT,
+  vector_store_timeout: TRANSPORT,
+  context_length_exceeded: TOO_LARGE,
+  exceed_context_size_error: TOO_LARGE,
+  invalid_api_key: UNAUTHORIZED,
+  // Messages.
+  overloaded_error: TRANSPORT,
+  api_error: TRANSPORT,
+  timeout_error: TRANSPORT,
+  rate_limit_error: RATE_LIMITED,
+  authentication_error: UNAUTHORIZED,
+  permission_error: UNAUTHORIZED,
+  request_too_large: TOO_LARGE,
 }
 
 /** The endpoint did not keep to the protocol; the same request would meet the same. `what` continues "the endpoint". */
@@ -25,7 +44,12 @@ export function protocolFailure(what: string): WireFailure {
 /** A foreign value as one line without control characters, cut at the bound. Absent reads as `nothing`. */
 export function wordsOf(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
-  return cutText(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim(), WORDS_CHARS_MAX)
+  return cutText(lineOf(text), WORDS_CHARS_MAX)
+}
+
+/** One line without control characters, as long as it is. */
+export function lineOf(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }
 
 /** At most `max` characters, never half of a surrogate pair; a cut is marked. */
@@ -33,17 +57,22 @@ export function cutText(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 
-/** The `error` object of a `response.failed` or `error` event. */
+/** The stream ended, cleanly or not, before the endpoint said how the turn did. */
+export function endedEarly(): WireFailure {
+  return { ...TRANSPORT, message: 'the endpoint ended the stream before the turn was over' }
+}
+
+/** An error that came inside a stream: an object with a code or a type, where some servers repeat a status, or a text. */
 export function failureOfErrorObject(error: unknown): WireFailure {
-  const code = isJsonObject(error) ? error.code : null
-  const type = isJsonObject(error) ? error.type : null
+  return { ...meaningOfError(error), message: `the endpoint failed the turn: ${errorWords(error)}` }
+}
+
+function meaningOfError(error: unknown): Meaning {
+  const { code, type } = isJsonObject(error) ? error : {}
   const known = [code, type].find(one => typeof one === 'string' && Object.hasOwn(CODES, one))
-  const meaning = typeof known === 'string' ? CODES[known] : undefined
-  return {
-    code: meaning?.code ?? 'refused',
-    retriable: meaning?.retriable ?? false,
-    message: `the endpoint failed the turn: ${errorWords(error)}`,
-  }
+  if (typeof known === 'string') return CODES[known] ?? REFUSED
+  const status = typeof code === 'string' && /^[45]\d\d$/.test(code) ? Number(code) : code
+  return typeof status === 'number' && status >= 400 && status <= 599 ? meaningOfStatus(status) : REFUSED
 }
 
 /** An HTTP status outside 2xx (contract §20). `body` is what was read of it, at most the bound. */
@@ -62,11 +91,10 @@ export function failureOfStatus(
   }
 }
 
-function meaningOfStatus(status: number): Pick<WireFailure, 'code' | 'retriable'> {
-  if (status === 401 || status === 403) return { code: 'unauthorized', retriable: false }
-  if (status === 429) return { code: 'rate-limited', retriable: true }
-  if (status === 408 || status >= 500) return { code: 'transport', retriable: true }
-  return { code: 'refused', retriable: false }
+function meaningOfStatus(status: number): Meaning {
+  if (status === 401 || status === 403) return UNAUTHORIZED
+  if (status === 429) return RATE_LIMITED
+  return status === 408 || status >= 500 ? TRANSPORT : REFUSED
 }
 
 function statusMessage(status: number, body: string, location: unknown): string {
@@ -79,11 +107,12 @@ function statusMessage(status: number, body: string, location: unknown): string 
   return `the endpoint answered ${status}${words === '' ? '' : `: ${words}`}`
 }
 
-/** The error inside a JSON body, by the shapes servers use, else the text itself. */
+/** The error inside a JSON body, by the shapes servers use (some put it into an array), else the text itself. */
 function bodyError(body: string): unknown {
   try {
-    const value: unknown = JSON.parse(body)
-    return isJsonObject(value) && value.error !== undefined ? value.error : value
+    const parsed: unknown = JSON.parse(body)
+    const value: unknown = Array.isArray(parsed) ? parsed[0] : parsed
+    return isJsonObject(value) ? (value.error ?? value.detail ?? value) : value
   } catch {
     return body
   }
@@ -92,7 +121,7 @@ function bodyError(body: string): unknown {
 function errorWords(error: unknown): string {
   if (!isJsonObject(error)) return wordsOf(error)
   const { message, code, type } = error
-  const label = [code, type].find(one => typeof one === 'string' && one !== '')
+  const label = [code, type].find(one => typeof one === 'number' || (typeof one === 'string' && one !== ''))
   if (typeof message !== 'string' || message === '') return wordsOf(label ?? error)
   return label === undefined ? wordsOf(message) : `${wordsOf(message)} (${wordsOf(label)})`
 }

@@ -5,10 +5,13 @@
  * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
-import { failureOfErrorObject, protocolFailure, wordsOf } from './failure.js'
-import type { StreamEvent, TurnOutcome, TurnResult, WireFailure } from './port.js'
-import { collectOutput, isSendableId } from './responses-output.js'
+import { badId, isSendableId } from './call-arguments.js'
+import { endedEarly, failureOfErrorObject, protocolFailure, wordsOf } from './failure.js'
+import type { StreamEvent, TurnRequest, TurnResult, WireFailure } from './port.js'
+import { collectOutput } from './responses-output.js'
 import { readUsage } from './responses-usage.js'
+import { UnknownKinds } from './unknown-kinds.js'
+import type { Finished, Progress, StreamDecoder } from './wire.js'
 
 /** Events that carry nothing the finished items do not carry as well. */
 const SILENT: ReadonlySet<string> = new Set([
@@ -32,27 +35,12 @@ type Terminal =
   | { readonly kind: 'response'; readonly response: JsonObject; readonly incomplete: boolean }
   | { readonly kind: 'failure'; readonly failure: WireFailure }
 
-/** The fold. Feed every parsed event in order; stop feeding once `settled`. */
-export interface ResponsesDecoder {
-  /** What this event shows. An event that breaks the protocol shows nothing and settles the turn as failed. */
-  push(event: unknown): readonly StreamEvent[]
-  /** True once the stream said how the turn ended. */
-  readonly settled: boolean
-  /** True once some text, reasoning or arguments were shown. */
-  readonly emitted: boolean
-  /**
-   * The outcome, and what only the finished items told. Before `settled` it is a retriable transport failure: the
-   * stream ended early.
-   */
-  finish(): { readonly outcome: TurnOutcome; readonly late: readonly StreamEvent[] }
+/** A decoder for one attempt at one turn; the model asked for stands in when the endpoint names none. */
+export function decodeResponses({ model }: Pick<TurnRequest, 'model'>): StreamDecoder {
+  return new Decoder(model)
 }
 
-/** A decoder for one attempt at one turn. `askedModel` stands in when the endpoint names none. */
-export function decodeResponses(askedModel: string): ResponsesDecoder {
-  return new Decoder(askedModel)
-}
-
-class Decoder implements ResponsesDecoder {
+class Decoder implements StreamDecoder {
   readonly #askedModel: string
   /** Finished items with the place they claim, in order of arrival. */
   readonly #done: { readonly index: unknown; readonly item: JsonObject }[] = []
@@ -60,7 +48,7 @@ class Decoder implements ResponsesDecoder {
   readonly #callIds = new Map<unknown, string>()
   /** Places whose text was streamed, so the finished message is not shown twice. */
   readonly #streamedText = new Set<unknown>()
-  readonly #warnedTypes = new Set<string>()
+  readonly #unknown = new UnknownKinds()
   #terminal: Terminal | null = null
   #emitted = false
 
@@ -68,13 +56,16 @@ class Decoder implements ResponsesDecoder {
     this.#askedModel = askedModel
   }
 
-  get settled(): boolean {
-    return this.#terminal !== null
+  get progress(): Progress {
+    return this.#terminal === null ? 'open' : 'settled'
   }
 
   get emitted(): boolean {
     return this.#emitted
   }
+
+  /** This wire says in an event how the turn ended; the sentinel adds nothing, and may be missing. */
+  sentinel(): void {}
 
   push(event: unknown): readonly StreamEvent[] {
     if (this.#terminal) return []
@@ -110,7 +101,7 @@ class Decoder implements ResponsesDecoder {
       case 'error':
         return this.#fail(failureOfErrorObject(errorOf(event)))
       default:
-        return SILENT.has(type) ? [] : this.#unknown(type)
+        return SILENT.has(type) ? [] : this.#unknown.event(type)
     }
   }
 
@@ -146,36 +137,23 @@ class Decoder implements ResponsesDecoder {
     return []
   }
 
-  #unknown(type: string): readonly StreamEvent[] {
-    if (this.#warnedTypes.has(type)) return []
-    this.#warnedTypes.add(type)
-    const message = `the endpoint sent events of a kind that is not known here and was passed over: ${wordsOf(type)}`
-    return [{ kind: 'warning', code: 'unknown-stream-event', message }]
-  }
-
   #fail(failure: WireFailure): readonly StreamEvent[] {
     this.#terminal = { kind: 'failure', failure }
     return []
   }
 
-  finish(): { outcome: TurnOutcome; late: readonly StreamEvent[] } {
+  finish(): Finished {
     const terminal = this.#terminal
-    if (terminal === null) {
-      return this.#failed({
-        code: 'transport',
-        retriable: true,
-        message: 'the endpoint ended the stream before the turn was over',
-      })
-    }
+    if (terminal === null) return this.#failed(endedEarly())
     if (terminal.kind === 'failure') return this.#failed(terminal.failure)
     return this.#result(terminal.response, terminal.incomplete)
   }
 
-  #failed(failure: WireFailure): { outcome: TurnOutcome; late: readonly StreamEvent[] } {
+  #failed(failure: WireFailure): Finished {
     return { outcome: { kind: 'failed', failure, emitted: this.#emitted }, late: [] }
   }
 
-  #result(response: JsonObject, incomplete: boolean): { outcome: TurnOutcome; late: readonly StreamEvent[] } {
+  #result(response: JsonObject, incomplete: boolean): Finished {
     const collected = collectOutput(this.#outputItems(response), this.#streamedText)
     if ('failure' in collected) return this.#failed(collected.failure)
     const usage = readUsage(response.usage)
@@ -221,8 +199,4 @@ function endOf(response: JsonObject, incomplete: boolean, refused: boolean): Tur
   }
   // A refusal is no answer: unattended callers must not read it as success (as on the other wires).
   return refused ? { kind: 'incomplete', reason: 'refusal' } : { kind: 'completed' }
-}
-
-function badId(what: string, id: unknown): WireFailure {
-  return protocolFailure(`gave a ${what} that is not 1 to 256 printable ASCII characters: ${wordsOf(id)}`)
 }

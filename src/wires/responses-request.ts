@@ -5,17 +5,16 @@
  * @see https://platform.openai.com/docs/api-reference/responses/create
  */
 import { createHash } from 'node:crypto'
-import { Refusal, unreachable } from '../errors.js'
+import { unreachable } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Item, TurnRequest, WireTool } from './port.js'
+import { flaggedResultText, opaquePayload, replayableName, sendableTool } from './sendable.js'
 
 const WIRE = 'openai-responses'
-/** What the endpoint accepts as a function's name. */
-const SENDABLE_NAME = /^[a-zA-Z0-9_-]+$/
 
 /**
  * The request body, keys in a fixed order; fields the turn does not set are absent, `auto` tool choice is not sent.
- * Refuses `tool-name-unsendable` (a published tool's name) and `item-of-another-wire` (an opaque item).
+ * Refuses tools that cannot be published, and `item-of-another-wire` (an opaque item).
  */
 export function encodeResponses(request: TurnRequest): JsonObject {
   const tools = request.tools.map(encodeTool)
@@ -47,21 +46,9 @@ function promptCacheKey(model: string, instruction: string, tools: readonly Json
 }
 
 function encodeTool(tool: WireTool): JsonObject {
-  if (!SENDABLE_NAME.test(tool.name)) {
-    throw new Refusal(
-      'tool-name-unsendable',
-      { name: tool.name },
-      `the tool name ${JSON.stringify(tool.name)} cannot be sent on ${WIRE}: use only letters, digits, - and _`,
-    )
-  }
-  // `strict` would forbid optional properties in the schema, which the catalogue has.
-  return {
-    type: 'function',
-    name: tool.name,
-    description: tool.description,
-    parameters: tool.input_schema,
-    strict: false,
-  }
+  const { name, description, input_schema: parameters } = sendableTool(tool, WIRE)
+  // `strict` would forbid optional properties in the schema (case F01), which the catalogue has.
+  return { type: 'function', name, description, parameters, strict: false }
 }
 
 function encodeItem(item: Item): Json {
@@ -78,14 +65,13 @@ function encodeItem(item: Item): Json {
         arguments: JSON.stringify(item.arguments),
       }
     case 'tool-result':
-      return { type: 'function_call_output', call_id: item.call_id, output: resultText(item.output, item.failed) }
+      return {
+        type: 'function_call_output',
+        call_id: item.call_id,
+        output: flaggedResultText(item.output, item.failed),
+      }
     case 'opaque':
-      if (item.wire === WIRE) return item.payload
-      throw new Refusal(
-        'item-of-another-wire',
-        { wire: WIRE, from: item.wire },
-        `this conversation holds an item of the wire ${item.wire}, which ${WIRE} cannot replay: continue it on ${item.wire}`,
-      )
+      return opaquePayload(item, WIRE)
     default:
       return unreachable(item)
   }
@@ -93,18 +79,4 @@ function encodeItem(item: Item): Json {
 
 function encodeMessage(role: 'developer' | 'user' | 'assistant', text: string): JsonObject {
   return { type: 'message', role, content: [{ type: role === 'assistant' ? 'output_text' : 'input_text', text }] }
-}
-
-/** The API knows no failed flag on a result, so the text says it. */
-function resultText(output: Json, failed: boolean): string {
-  if (failed) return JSON.stringify({ ok: false, error: output })
-  return typeof output === 'string' ? output : JSON.stringify(output)
-}
-
-/**
- * A model can invent a name that the endpoint would refuse in every later turn; the call was answered with a failure
- * already, so its replay only has to be acceptable.
- */
-function replayableName(name: string): string {
-  return SENDABLE_NAME.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_')
 }

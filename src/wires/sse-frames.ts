@@ -20,9 +20,9 @@ export class FrameTooLarge extends Error {
  * What is left at the end of the stream without its empty line is no event.
  */
 export class SseFrames {
-  /** The line that is not ended yet. */
-  #pieces: Uint8Array[] = []
-  #lineBytes = 0
+  /** The line that is not ended yet, in a buffer that grows: a server may send a mebibyte byte by byte. */
+  #held = Buffer.alloc(0)
+  #heldBytes = 0
   #data: string[] = []
   #eventBytes = 0
   /** The last line ended in CR; an LF that follows belongs to it. */
@@ -33,8 +33,11 @@ export class SseFrames {
     const events: string[] = []
     let from = this.#afterCr && chunk[0] === LF ? 1 : 0
     if (chunk.length > 0) this.#afterCr = false
+    let lf = chunk.indexOf(LF, from)
     for (;;) {
-      const at = lineEnd(chunk, from)
+      // Looked for once: a chunk of lines that end in CR would be gone through for each of them.
+      if (lf !== -1 && lf < from) lf = chunk.indexOf(LF, from)
+      const at = lineEnd(chunk, from, lf)
       if (at === -1) break
       const event = this.#line(chunk.subarray(from, at))
       if (event !== null) events.push(event)
@@ -49,17 +52,20 @@ export class SseFrames {
 
   #keep(rest: Uint8Array): void {
     if (rest.length === 0) return
-    this.#pieces.push(rest)
-    this.#lineBytes += rest.length
-    this.#bound(this.#lineBytes)
+    const bytes = this.#heldBytes + rest.length
+    this.#bound(bytes)
+    if (bytes > this.#held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#held.length))
+      this.#held.copy(larger, 0, 0, this.#heldBytes)
+      this.#held = larger
+    }
+    this.#held.set(rest, this.#heldBytes)
+    this.#heldBytes = bytes
   }
 
   #line(last: Uint8Array): string | null {
-    this.#keep(last)
-    const bytes = this.#pieces.length === 1 ? (this.#pieces[0] ?? last) : Buffer.concat(this.#pieces)
-    this.#pieces = []
-    this.#lineBytes = 0
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+    const bytes = this.#whole(last)
+    const text = bytes.toString('utf8')
     const line = this.#firstLine ? text.replace(/^\ufeff/, '') : text
     this.#firstLine = false
     if (line === '') return this.#dispatch()
@@ -70,6 +76,18 @@ export class SseFrames {
     this.#eventBytes += bytes.length
     this.#bound(this.#eventBytes)
     return null
+  }
+
+  /** The line that ends with `last`; most lines lie whole in one chunk and are not copied. */
+  #whole(last: Uint8Array): Buffer {
+    if (this.#heldBytes === 0) {
+      this.#bound(last.length)
+      return Buffer.from(last.buffer, last.byteOffset, last.byteLength)
+    }
+    this.#keep(last)
+    const line = this.#held.subarray(0, this.#heldBytes)
+    this.#heldBytes = 0
+    return line
   }
 
   #dispatch(): string | null {
@@ -84,9 +102,8 @@ export class SseFrames {
   }
 }
 
-/** Index of the next CR or LF from `from`, or -1. */
-function lineEnd(chunk: Uint8Array, from: number): number {
-  const lf = chunk.indexOf(LF, from)
+/** Index of the next CR or LF from `from`, or -1; `lf` is the next LF. */
+function lineEnd(chunk: Uint8Array, from: number, lf: number): number {
   const cr = chunk.subarray(from, lf === -1 ? chunk.length : lf).indexOf(CR)
   return cr === -1 ? lf : from + cr
 }

@@ -6,8 +6,8 @@
  * machine, it makes one turn 2.1 x (without it 1.3 x) and 200 turns 2.9 x (1.5 x) with 26 MiB more (5), and its stream
  * reader has no bound on an event and fails on events without data.
  */
-import { FIRST_BYTE_MS, STREAM_IDLE_MS_DEFAULT } from '../bounds.js'
-import { isRefusal, Refusal } from '../errors.js'
+import { DRAIN_MS, FIRST_BYTE_MS, STREAM_IDLE_MS_DEFAULT, TRAILER_MS } from '../bounds.js'
+import { isRefusal } from '../errors.js'
 import { openConnector } from './connector.js'
 
 export type { Credential } from './endpoint.js'
@@ -18,9 +18,9 @@ import { failureOfStatus, protocolFailure, wordsOf } from './failure.js'
 import type { ModelPort, StreamEvent, TurnOutcome, TurnRequest, WireFailure, WireName } from './port.js'
 import { proxyFor } from './proxy.js'
 import { redactor } from './redact.js'
-import { decodeResponses, type ResponsesDecoder } from './responses-reply.js'
-import { encodeResponses } from './responses-request.js'
 import { FrameTooLarge, SseFrames } from './sse-frames.js'
+import type { Progress, StreamDecoder, Wire } from './wire.js'
+import { WIRES } from './wires.js'
 
 export interface ModelOptions {
   readonly wire: WireName
@@ -44,17 +44,11 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 
 type Seams = Parameters<ModelPort['turn']>[1]
 
-/** Refuses `not-built-yet` for the other wires, and `bad-arguments` for a base URL, header or proxy that cannot be used. */
+/** Refuses `bad-arguments` for a base URL, header or proxy that cannot be used. */
 export function openModel(options: ModelOptions): ModelPort {
-  if (options.wire !== 'openai-responses') {
-    throw new Refusal(
-      'not-built-yet',
-      { option: `--wire ${options.wire}` },
-      `the wire ${options.wire} is not built yet; openai-responses is`,
-    )
-  }
+  const wire = WIRES[options.wire]
   const base = readBaseUrl(options.baseUrl)
-  const endpoint = new URL(`${base.href.replace(/\/+$/, '')}/responses`)
+  const endpoint = new URL(`${base.href.replace(/\/+$/, '')}${wire.path}`)
   const extra = readHeaders(options.headers ?? {})
   const proxy = proxyFor(base, options.env ?? process.env)
   const connector = openConnector(base, proxy)
@@ -67,14 +61,15 @@ export function openModel(options: ModelOptions): ModelPort {
     wire: options.wire,
     close: () => connector.close(),
     async turn(request, seams) {
-      const decoder = decodeResponses(request.model)
+      const decoder = wire.decode(request)
       const secrets = [...secretsAtHand]
       const redact = (text: string): string => redactor(secrets)(text)
       try {
-        const headers = { ...requestHeaders(options.sessionId, options.credential, secrets), ...extra }
+        const { sessionId, credential } = options
+        const headers = { ...requestHeaders({ wire, sessionId, credential, secrets }), ...extra }
         const exchange = (body: string): Promise<Reply> =>
           post(connector, { url: endpoint, body, headers, patience, signal: seams.signal })
-        return await streamTurn(request, seams, { decoder, exchange, redact })
+        return await streamTurn(request, seams, { wire, decoder, exchange, redact })
       } catch (error) {
         const failure = failureOf(error)
         return { kind: 'failed', failure: { ...failure, message: redact(failure.message) }, emitted: decoder.emitted }
@@ -84,32 +79,59 @@ export function openModel(options: ModelOptions): ModelPort {
 }
 
 interface TurnContext {
-  readonly decoder: ResponsesDecoder
+  readonly wire: Wire
+  readonly decoder: StreamDecoder
   readonly exchange: (body: string) => Promise<Reply>
   readonly redact: (text: string) => string
 }
 
 async function streamTurn(request: TurnRequest, seams: Seams, context: TurnContext): Promise<TurnOutcome> {
-  const { decoder, redact } = context
+  const { wire, decoder, redact } = context
   const show = (event: StreamEvent): void =>
     seams.onEvent(event.kind === 'warning' ? { ...event, message: redact(event.message) } : event)
-  const reply = await context.exchange(`${JSON.stringify(encodeResponses(request))}\n`)
+  const reply = await context.exchange(`${JSON.stringify(wire.encode(request))}\n`)
   await checkReply(reply)
   try {
     for await (const data of frames(reply)) {
       // The rest is read to its end, so that the socket serves the next turn.
-      if (decoder.settled) continue
-      decoder.push(parseEvent(data)).forEach(show)
-      if (decoder.settled) reply.settle()
+      if (decoder.progress === 'settled') continue
+      const before = decoder.progress
+      const shown = feed(decoder, data)
+      shown.forEach(show)
+      awaitRest(reply, { before, now: decoder.progress, content: shown.length > 0 })
     }
   } catch (error) {
-    // How the stream ends after the turn is over changes nothing.
-    if (!decoder.settled) throw error
+    // How the stream ends after the answer is whole changes nothing; a bug does.
+    if (decoder.progress === 'open') throw error
+    failureOf(error)
   }
   const { outcome, late } = decoder.finish()
   late.forEach(show)
   if (outcome.kind === 'turn') return outcome
   return { ...outcome, failure: { ...outcome.failure, message: redact(outcome.failure.message) } }
+}
+
+/** The end of a stream on the wires that have one. It is no JSON. */
+const SENTINEL = '[DONE]'
+
+function feed(decoder: StreamDecoder, data: string): readonly StreamEvent[] {
+  if (!data.startsWith(SENTINEL)) return decoder.push(parseEvent(data))
+  decoder.sentinel()
+  return []
+}
+
+interface Step {
+  readonly before: Progress
+  readonly now: Progress
+  /** The event showed something, so the endpoint is at work. */
+  readonly content: boolean
+}
+
+/** How long the rest is waited for, by how far the turn is now. */
+function awaitRest(reply: Reply, { before, now, content }: Step): void {
+  if (now === 'settled') reply.settle(DRAIN_MS)
+  else if (now === 'answered' && (before === 'open' || content)) reply.settle(TRAILER_MS)
+  else if (now === 'open' && before === 'answered') reply.resume()
 }
 
 /** Passes a 2xx answer that can be an event stream; else throws {@link ExchangeError} with the answer's own words. */
@@ -133,9 +155,7 @@ async function* frames(reply: Reply): AsyncGenerator<string> {
   for await (const bytes of reply.bytes()) yield* splitter.push(bytes)
 }
 
-/** `[DONE]` is the sentinel of this wire; that it is missing changes nothing. */
 function parseEvent(data: string): unknown {
-  if (data === '[DONE]') return { type: 'keepalive' }
   try {
     return JSON.parse(data)
   } catch {

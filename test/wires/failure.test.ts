@@ -46,7 +46,7 @@ const bodies: { body: string; message: string }[] = [
   { body: '{"error":{"message":"Bad key","code":null}}', message: 'Bad key' },
   { body: '{"error":"plain"}', message: 'plain' },
   { body: '{"message":"top"}', message: 'top' },
-  { body: '{"detail":"other shape"}', message: '{"detail":"other shape"}' },
+  { body: '{"detail":"other shape"}', message: 'other shape' },
   { body: '<html>\r\n<h1>502</h1>\u001b[31m', message: '<html> <h1>502</h1> [31m' },
 ]
 

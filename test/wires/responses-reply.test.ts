@@ -6,7 +6,7 @@ import { encodeResponses } from '../../src/wires/responses-request.js'
 import { answerEvents, turnRequest } from '../support/turns.js'
 
 function fold(events: readonly unknown[]): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
-  const decoder = decodeResponses('asked-for')
+  const decoder = decodeResponses({ model: 'asked-for' })
   const shown = events.flatMap(event => decoder.push(event))
   const { outcome, late } = decoder.finish()
   return { outcome, shown: [...shown, ...late] }

@@ -1,0 +1,66 @@
+/** A call as an endpoint told it → a call of ours: its ids, and the argument text that may be anything. Pure. */
+import { ID_CHARS_MAX } from '../bounds.js'
+import { isJsonObject, type Json } from '../json.js'
+import { cutText, protocolFailure, wordsOf } from './failure.js'
+import type { Item, TurnCall, WireFailure } from './port.js'
+
+/** Characters of a malformed argument text that are kept, for the model to see what it sent. */
+const MALFORMED_CHARS_KEPT = 512
+
+/** 1 to 256 printable ASCII characters (contract §7). */
+export function isSendableId(id: unknown): id is string {
+  return typeof id === 'string' && id.length >= 1 && id.length <= ID_CHARS_MAX && /^[\x20-\x7e]+$/.test(id)
+}
+
+export function badId(what: 'call_id' | 'tool name', id: unknown): WireFailure {
+  return protocolFailure(`gave a ${what} that is not 1 to 256 printable ASCII characters: ${wordsOf(id)}`)
+}
+
+/** Null: both can be replayed and shown. */
+export function badCallIds(callId: unknown, name: unknown): WireFailure | null {
+  if (!isSendableId(callId)) return badId('call_id', callId)
+  return isSendableId(name) ? null : badId('tool name', name)
+}
+
+export function sameCallId(callId: string): WireFailure {
+  return protocolFailure(`gave two calls of one turn the same call_id: ${wordsOf(callId)}`)
+}
+
+export interface CallText {
+  readonly callId: string
+  readonly name: string
+  /** As the endpoint sent them. Absent or the empty text is `{}` (case H08); any other that is no JSON object is malformed. */
+  readonly text: unknown
+}
+
+export function readCall({ callId, name, text }: CallText): TurnCall {
+  const base = { call_id: callId, name }
+  if (text === undefined || (typeof text === 'string' && text.trim() === '')) return { ...base, arguments: {} }
+  const refuse = (why: string): TurnCall => ({
+    ...base,
+    arguments: {},
+    malformed: `the arguments are ${why}, where a JSON object is needed: ${firstChars(text)}`,
+  })
+  if (typeof text !== 'string') return refuse('not a string')
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) ? { ...base, arguments: value } : refuse(nameOf(value))
+  } catch (error) {
+    return refuse(`not JSON (${error instanceof Error ? wordsOf(error.message) : 'unreadable'})`)
+  }
+}
+
+/** A malformed call is replayed as an object: endpoints that parse earlier arguments would refuse every later turn. */
+export function callItem(call: TurnCall, text: unknown): Item {
+  const args: Json = call.malformed === undefined ? call.arguments : { malformed: firstChars(text) }
+  return { kind: 'tool-call', call_id: call.call_id, name: call.name, arguments: args }
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}
+
+function firstChars(text: unknown): string {
+  return cutText(typeof text === 'string' ? text : (JSON.stringify(text) ?? ''), MALFORMED_CHARS_KEPT)
+}

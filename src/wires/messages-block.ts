@@ -1,0 +1,116 @@
+/**
+ * One content block while it streams. What a delta does depends on the delta alone, so that blocks of kinds that are not
+ * known here are put together as well and can be replayed.
+ */
+import type { JsonObject } from '../json.js'
+import type { StreamEvent } from './port.js'
+
+type Apply = (block: MessagesBlock, delta: JsonObject) => readonly StreamEvent[]
+
+/** The field of the block that a delta's text is added to. */
+type TextField = 'text' | 'thinking' | 'input'
+
+const DELTAS: Readonly<Record<string, Apply>> = {
+  text_delta: (block, delta) => block.add('text', delta.text),
+  thinking_delta: (block, delta) => block.add('thinking', delta.thinking),
+  input_json_delta: (block, delta) => block.add('input', delta.partial_json),
+  // Sent once, whole, before the block ends.
+  signature_delta: (block, delta) => block.sign(delta.signature),
+  // Where a text comes from; nothing that is kept of a text carries it.
+  citations_delta: () => [],
+}
+
+export class MessagesBlock {
+  readonly start: JsonObject
+  readonly #pieces: Record<TextField, string[]> = { text: [], thinking: [], input: [] }
+  #signature: string | null = null
+  /** A delta was not understood, so what is here is not the whole block. */
+  partial = false
+
+  constructor(start: JsonObject) {
+    this.start = start
+  }
+
+  get type(): unknown {
+    return this.start.type
+  }
+
+  /** What a block shows before any delta. Most begin empty; some servers send a whole block at once. */
+  opened(): readonly StreamEvent[] {
+    const { text, thinking } = this.start
+    return [
+      ...(this.type === 'text' ? shown('text-delta', text) : []),
+      ...(this.type === 'thinking' ? shown('reasoning-delta', thinking) : []),
+    ]
+  }
+
+  /** What the delta shows, or null when its kind is not known. */
+  apply(delta: JsonObject): readonly StreamEvent[] | null {
+    const { type } = delta
+    const apply = typeof type === 'string' && Object.hasOwn(DELTAS, type) ? DELTAS[type] : undefined
+    if (apply !== undefined) return apply(this, delta)
+    this.partial = true
+    return null
+  }
+
+  add(field: TextField, text: unknown): readonly StreamEvent[] {
+    if (typeof text !== 'string' || text === '') return []
+    this.#pieces[field].push(text)
+    if (field === 'text' && this.type === 'text') return shown('text-delta', text)
+    if (field === 'thinking' && this.type === 'thinking') return shown('reasoning-delta', text)
+    if (field === 'input' && this.type === 'tool_use') return this.#argumentsDelta(text)
+    return []
+  }
+
+  sign(signature: unknown): readonly StreamEvent[] {
+    if (typeof signature === 'string') this.#signature = signature
+    return []
+  }
+
+  #argumentsDelta(delta: string): readonly StreamEvent[] {
+    const { id } = this.start
+    return typeof id === 'string' ? [{ kind: 'tool-arguments-delta', call_id: id, delta }] : []
+  }
+
+  /** The whole text of a field: what the block began with, then its deltas. */
+  text(field: 'text' | 'thinking'): string {
+    const first = this.start[field]
+    return [typeof first === 'string' ? first : '', ...this.#pieces[field]].join('')
+  }
+
+  /** The arguments as text: the deltas, else the object that the block began with; undefined when there is neither. */
+  input(): unknown {
+    if (this.#pieces.input.length > 0) return this.#pieces.input.join('')
+    const { input } = this.start
+    return input === undefined || input === null || typeof input === 'string'
+      ? (input ?? undefined)
+      : JSON.stringify(input)
+  }
+
+  /** The block as it goes back, its keys in the order they came in; null when it cannot be put together. */
+  whole(): JsonObject | null {
+    if (this.partial) return null
+    const input = this.#wholeInput()
+    if (input === null) return null
+    return {
+      ...this.start,
+      ...(this.#pieces.text.length === 0 ? {} : { text: this.text('text') }),
+      ...(this.#pieces.thinking.length === 0 ? {} : { thinking: this.text('thinking') }),
+      ...(this.#signature === null ? {} : { signature: this.#signature }),
+      ...input,
+    }
+  }
+
+  #wholeInput(): JsonObject | null {
+    if (this.#pieces.input.length === 0) return {}
+    try {
+      return { input: JSON.parse(this.#pieces.input.join('')) }
+    } catch {
+      return null
+    }
+  }
+}
+
+function shown(kind: 'text-delta' | 'reasoning-delta', text: unknown): readonly StreamEvent[] {
+  return typeof text === 'string' && text !== '' ? [{ kind, text }] : []
+}

@@ -1,0 +1,60 @@
+/** What every wire says of a turn in the same way: which tools can be published, results as text, foreign items. Pure. */
+import { Refusal } from '../errors.js'
+import type { Json } from '../json.js'
+import type { Item, WireName, WireTool } from './port.js'
+
+/** What endpoints accept as a function's name. */
+const SENDABLE_NAME = /^[a-zA-Z0-9_-]+$/
+
+/** Keywords that no vendor takes at the root of a tool's schema (case F04); one such tool breaks every request. */
+const NOT_AT_ROOT = ['oneOf', 'anyOf', 'allOf', 'enum', 'not', '$ref']
+
+/**
+ * The tool itself. Refuses `tool-name-unsendable` and `tool-schema-unsendable`: told before the first request and by
+ * the tool's name, where the endpoint would answer 400 to every request of the run.
+ */
+export function sendableTool(tool: WireTool, wire: WireName): WireTool {
+  if (!SENDABLE_NAME.test(tool.name)) {
+    throw new Refusal(
+      'tool-name-unsendable',
+      { name: tool.name },
+      `the tool name ${JSON.stringify(tool.name)} cannot be sent on ${wire}: use only letters, digits, - and _`,
+    )
+  }
+  const { input_schema: schema } = tool
+  const keyword = NOT_AT_ROOT.find(word => Object.hasOwn(schema, word))
+  if (keyword === undefined && schema.type === 'object') return tool
+  throw new Refusal(
+    'tool-schema-unsendable',
+    { name: tool.name, ...(keyword === undefined ? {} : { keyword }) },
+    `the schema of the tool ${tool.name} cannot be sent: its root has to be an object${keyword === undefined ? '' : ` without ${keyword}`}; put it into a property of an object`,
+  )
+}
+
+/**
+ * A model can invent a name that the endpoint would refuse in every later turn; the call was answered with a failure
+ * already, so its replay only has to be acceptable.
+ */
+export function replayableName(name: string): string {
+  return SENDABLE_NAME.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_')
+}
+
+/** Always text: endpoints have refused results for looking like a schema (case F15). */
+export function resultText(output: Json): string {
+  return typeof output === 'string' ? output : JSON.stringify(output)
+}
+
+/** Where the wire knows no failed flag on a result, the text says it. */
+export function flaggedResultText(output: Json, failed: boolean): string {
+  return failed ? JSON.stringify({ ok: false, error: output }) : resultText(output)
+}
+
+/** The payload of an opaque item of this wire; refuses `item-of-another-wire`. */
+export function opaquePayload(item: Extract<Item, { kind: 'opaque' }>, wire: WireName): Json {
+  if (item.wire === wire) return item.payload
+  throw new Refusal(
+    'item-of-another-wire',
+    { wire, from: item.wire },
+    `this conversation holds an item of the wire ${item.wire}, which ${wire} cannot replay: continue it on ${item.wire}`,
+  )
+}
