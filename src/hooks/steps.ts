@@ -26,8 +26,12 @@ export interface PathStep {
 export type WalkEnd =
   | { readonly kind: 'landed'; readonly facts: PathFacts }
   /** `path` is the first component that does not exist, `rest` what was to follow; `link` led there, null: the spelling did. */
-  | { readonly kind: 'missing'; readonly path: string; readonly rest: readonly string[]; readonly link: string | null }
-  | { readonly kind: 'missing'; readonly path: string; readonly link: string | null }
+  | {
+      readonly kind: 'missing'
+      readonly path: string
+      readonly rest: readonly string[]
+      readonly link: string | null
+    }
   | { readonly kind: 'not-a-folder'; readonly path: string }
   /** More than 40 (kernel MAXSYMLINKS, path_resolution(7)). */
   | { readonly kind: 'too-many-links'; readonly path: string }

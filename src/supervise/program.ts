@@ -2,10 +2,12 @@
  * Which file a program name means, and whether the kernel would execute it: asked before a spawn so that the answer
  * names what is wrong, and because execvp(3) hands a text file without `#!` to /bin/sh instead of refusing it.
  */
-import { accessSync, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import type { Ending, NotStartedCode } from '../outcome.js'
+import { readElf } from './elf.js'
+import { FIRST_BYTES, formatOf, KERNEL_FIRST_BYTES, type ScriptFormat } from './program-format.js'
 
 export type NotStarted = Extract<Ending, { kind: 'not-started' }>
 
@@ -100,37 +102,22 @@ function judgePermission(path: string, mode: number): NotStarted | null {
   }
 }
 
-/** Binary formats by their first four bytes, read big-endian: ELF, and Mach-O in its widths, orders and the fat form. */
-const ELF = 0x7f454c46
-const MACHO: ReadonlySet<number> = new Set([0xfeedface, 0xfeedfacf, 0xcefaedfe, 0xcffaedfe, 0xcafebabe, 0xcafebabf])
-/** BINPRM_BUF_SIZE: the kernel looks no further for the interpreter's name (execve(2), "Interpreter scripts"). */
-const FIRST_BYTES = 256
-
 function judgeFormat(path: string, fd: number): NotStarted | null {
   const first = Buffer.alloc(FIRST_BYTES)
-  const length = readSync(fd, first, 0, FIRST_BYTES, 0)
-  const magic = length >= 4 ? first.readUInt32BE(0) : 0
-  if (MACHO.has(magic) || (magic === ELF && isForThisMachine(first))) return null
-  if (first.toString('latin1', 0, 2) === '#!') return judgeScript(path, first.toString('utf8', 2, length))
-  const why = fstatSync(fd).size === 0 ? 'is empty' : 'is no binary of this system and has no #! line'
+  const format = formatOf(first.subarray(0, readSync(fd, first, 0, FIRST_BYTES, 0)))
+  if (format.kind === 'script') return judgeScript(path, format)
+  if ((format.kind === 'elf' || format.kind === 'mach-o') && format.runsHere) return null
+  const why = format.kind === 'empty' ? 'is empty' : 'is no binary of this system and has no #! line'
   return notStarted('not-executable-format', `${path} ${why}: add one, or name its interpreter in the argv`, { path })
 }
 
-/** e_machine of what a processor can run, its 32-bit predecessor included (elf(5)). Any is taken on processors not listed. */
-const MACHINES: Readonly<Record<string, readonly number[]>> = { x64: [62, 3], arm64: [183, 40] }
-
-/** The kernel refuses a foreign one with ENOEXEC, which execvp(3) takes for a shell script. */
-function isForThisMachine(header: Buffer): boolean {
-  const [width, order] = [header[4], header[5]]
-  if ((width !== 1 && width !== 2) || (order !== 1 && order !== 2)) return false
-  const machine = order === 1 ? header.readUInt16LE(18) : header.readUInt16BE(18)
-  return MACHINES[process.arch]?.includes(machine) ?? true
-}
-
-function judgeScript(path: string, afterMark: string): NotStarted | null {
-  const interpreter = /^[ \t]*([^ \t\n\0]*)/.exec(afterMark)?.[1] ?? ''
+function judgeScript(path: string, { interpreter, nameIsCut }: ScriptFormat): NotStarted | null {
   if (interpreter === '')
     return notStarted('not-executable-format', `the #! line of ${path} names no interpreter`, { path })
+  if (nameIsCut) {
+    const message = `the #! line of ${path} is longer than the ${KERNEL_FIRST_BYTES} bytes the kernel reads: shorten it`
+    return notStarted('not-executable-format', message, { path })
+  }
   if (!isAbsolute(interpreter)) {
     const message = `the #! line of ${path} names ${interpreter}, which depends on the working folder: use an absolute path`
     return notStarted('not-executable-format', message, { path })
@@ -143,33 +130,31 @@ function judgeScript(path: string, afterMark: string): NotStarted | null {
   return notStarted('interpreter-missing', message, { path: interpreter })
 }
 
-/** The dynamic loader a 64-bit little-endian ELF file asks for (elf(5), PT_INTERP); null where it names none. */
+/** True for a file that the kernel starts through the interpreter its first line names, with its path as an argument. */
+export function isScript(path: string): boolean {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const first = Buffer.alloc(2)
+    return readSync(fd, first, 0, 2, 0) === 2 && first.toString('latin1') === '#!'
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The dynamic loader an ELF file asks for (elf(5), PT_INTERP); null where it names none or cannot be read. */
 export function loaderOf(path: string): string | null {
   let fd: number | undefined
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    const bytes = Buffer.alloc(4096)
-    const length = readSync(fd, bytes, 0, bytes.length, 0)
-    return length < 64 || bytes.readUInt32BE(0) !== ELF || bytes[4] !== 2 ? null : interpreterSegment(bytes)
+    const opened = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    fd = opened
+    const read = (offset: number, bytes: number): Uint8Array => {
+      const buffer = Buffer.alloc(bytes)
+      return buffer.subarray(0, readSync(opened, buffer, 0, bytes, offset))
+    }
+    return readElf(read)?.loader ?? null
   } catch {
     return null
   } finally {
     if (fd !== undefined) closeSync(fd)
   }
-}
-
-const PT_INTERP = 3
-
-function interpreterSegment(bytes: Buffer): string | null {
-  const table = Number(bytes.readBigUInt64LE(32))
-  const [size, count] = [bytes.readUInt16LE(54), bytes.readUInt16LE(56)]
-  for (let index = 0; index < count; index++) {
-    const at = table + index * size
-    if (at + 40 > bytes.length) return null
-    if (bytes.readUInt32LE(at) !== PT_INTERP) continue
-    const start = Number(bytes.readBigUInt64LE(at + 8))
-    const length = Number(bytes.readBigUInt64LE(at + 32))
-    return start + length <= bytes.length ? bytes.toString('utf8', start, start + length - 1) : null
-  }
-  return null
 }
