@@ -7,15 +7,17 @@
  * program runs in a pid namespace, from which nothing escapes (Linux).
  */
 import { errnoOf } from '../errors.js'
-import { type AppliedConfinement, type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
+import { type AppliedConfinement, type Ending, type Guarantee, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
 import { COOKIE, CookieTree } from './cookie-sweep.js'
 import { type Clock, graceMs, limitMs, systemClock } from './deadline.js'
 import { inheritableRefusal } from './descriptors.js'
 import { guarded } from './guardian.js'
+import { HostNamespace, STATUS_FD } from './host-namespace.js'
 import { type NotStarted, notStarted } from './program.js'
 import { sharedFifos } from './shared-fifos.js'
 import { start } from './spawn.js'
 import { cancelledBy, type Ended, type Supervised } from './supervised.js'
+import type { Tree } from './tree.js'
 
 export interface HostLaunchPlan {
   /** Absolute, landed; its format is checked, so a text file without `#!` never meets a shell. */
@@ -39,6 +41,8 @@ export interface HostLaunchPlan {
   /** Kept of stderr, half from the start and half from the end; it never ends the program. At least 2. */
   readonly stderrKeptBytes: number
   readonly reap: 'group' | 'namespace'
+  /** For `namespace`: absolute path of a bubblewrap that the caller trusts; absent: the one of the system. */
+  readonly bwrap?: string
   /** Unique among the launches of this machine: begins with the run's id. */
   readonly launchId: string
   /** Aborted with a `CancelledBy` as reason: TERM, the grace, KILL. */
@@ -61,17 +65,55 @@ export async function launchHost(plan: HostLaunchPlan): Promise<Outcome> {
   if (refusal !== null) throw refusal
   const blank = blankOutcome(plan)
   if (plan.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(plan.signal) } }
-  if (plan.reap === 'namespace')
-    return { ...blank, ending: notStarted('sandbox-failed', 'the namespace reap is not available in this build') }
+  const held = plan.reap === 'group' ? new HostGroup(plan) : await HostNamespace.prepare(plan)
+  if ('kind' in held) return { ...blank, ending: held }
   const guard = startGuard()
-  if ('kind' in guard) return { ...blank, ending: guard }
+  if ('kind' in guard) {
+    held.close(null)
+    return { ...blank, ending: guard }
+  }
+  let supervised: Supervised | null = null
   try {
-    const supervised = await startGuarded(plan, guard.env)
-    if ('kind' in supervised) return { ...blank, ending: supervised }
-    return { ...blank, ...report(await supervised.ended) }
+    const started = await startHeld(plan, held, guard.env)
+    if ('kind' in started) return { ...blank, ending: started }
+    supervised = started
+    held.started(supervised)
+    const ended = await supervised.ended
+    return { ...blank, ...report(ended), ending: await held.ending(ended) }
   } finally {
+    held.close(supervised)
     guard.over()
   }
+}
+
+/** How a program is held together with what it starts. */
+type Held = HostGroup | HostNamespace
+
+/** By its group, its session and its cookie. */
+class HostGroup {
+  readonly file: string
+  readonly args: readonly string[]
+
+  constructor(private readonly plan: HostLaunchPlan) {
+    this.file = plan.file
+    this.args = plan.args
+  }
+
+  readonly tree = (pid: number): Tree => new CookieTree(pid, this.plan.launchId)
+  started(): void {}
+
+  /** What we caused comes first; Node tells no core flag. */
+  ending({ cause, exit }: Ended): Promise<Ending> {
+    return Promise.resolve(cause.kind === 'by-itself' ? ownEnd(exit) : cause)
+  }
+
+  close(): void {}
+}
+
+function ownEnd(exit: Ended['exit']): Ending {
+  if (exit?.signal) return { kind: 'signalled', signal: exit.signal, core: null }
+  if (exit === null || exit.status === null) throw new Error('a program that ended by itself has no status')
+  return { kind: 'exited', status: exit.status }
 }
 
 /** Without it a tree could outlive us, so nothing is started where it cannot be had. */
@@ -86,24 +128,26 @@ function startGuard(): ReturnType<typeof guarded> | NotStarted {
   }
 }
 
-async function startGuarded(
+async function startHeld(
   plan: HostLaunchPlan,
+  held: Held,
   cookies: Readonly<Record<string, string>>,
 ): Promise<Supervised | NotStarted> {
-  const { file, args, cwd, stdin, signal, kill } = plan
+  const { stdin, signal, kill } = plan
+  const inNamespace = held instanceof HostNamespace
   const supervised = await start(
     {
-      file,
-      args,
-      ...(plan.argv0 === undefined ? {} : { argv0: plan.argv0 }),
+      file: held.file,
+      args: held.args,
+      ...(inNamespace || plan.argv0 === undefined ? {} : { argv0: plan.argv0 }),
       env: { ...plan.env, ...cookies, [COOKIE]: plan.launchId },
-      cwd,
+      cwd: plan.cwd,
       identity: null,
       format: 'check',
       stdin: stdin === null ? null : { bytes: stdin },
       stdout: 'capture',
       stderr: 'capture',
-      extra: new Map(),
+      extra: new Map(inNamespace ? [[STATUS_FD, 'pipe']] : []),
     },
     {
       wallMs: plan.timeoutMs,
@@ -113,7 +157,7 @@ async function startGuarded(
       stdoutBytes: plan.stdoutBytesMax,
       signal,
       clock: plan.clock ?? systemClock,
-      tree: pid => new CookieTree(pid, plan.launchId),
+      tree: held.tree,
     },
     () => sharedFifos([]),
   )
@@ -140,15 +184,20 @@ function blankOutcome(plan: HostLaunchPlan): Omit<Outcome, 'ending'> {
   }
 }
 
+const NOT_FOUND = 'a process that leaves the session and replaces its environment is not found'
+
 /** What holds a launch of `plan`, known before it is started. */
-export function hostConfinement({ timeoutMs, stdoutBytesMax }: HostLaunchPlan): AppliedConfinement {
+export function hostConfinement({
+  reap,
+  timeoutMs,
+  stdoutBytesMax,
+}: Pick<HostLaunchPlan, 'reap' | 'timeoutMs' | 'stdoutBytesMax'>): AppliedConfinement {
+  const tree: readonly Guarantee[] = ['tree-ends', 'dies-with-us']
+  const given: readonly Guarantee[] = ['env-constructed', 'no-inherited-descriptors']
   return {
     boundary: 'none',
-    applied: ['env-constructed', 'no-inherited-descriptors'],
-    gaps: [
-      { guarantee: 'tree-ends', why: 'a process that leaves the session and replaces its environment is not found' },
-      { guarantee: 'dies-with-us', why: 'a process that leaves the session and replaces its environment is not found' },
-    ],
+    applied: reap === 'namespace' ? [...tree, ...given] : given,
+    gaps: reap === 'namespace' ? [] : tree.map(guarantee => ({ guarantee, why: NOT_FOUND })),
     limits: [
       { name: 'wall', value: timeoutMs, mechanism: 'supervisor' },
       { name: 'output-total', value: stdoutBytesMax, mechanism: 'supervisor' },
@@ -156,9 +205,8 @@ export function hostConfinement({ timeoutMs, stdoutBytesMax }: HostLaunchPlan): 
   }
 }
 
-function report(ended: Ended): Partial<Outcome> & { readonly ending: Ending } {
+function report(ended: Ended): Partial<Outcome> {
   return {
-    ending: endingOf(ended),
     started_at: ended.startedAt,
     duration_ms: ended.durationMs,
     stdout: ended.stdout,
@@ -168,12 +216,4 @@ function report(ended: Ended): Partial<Outcome> & { readonly ending: Ending } {
     ...(ended.streamFailures.length === 0 ? {} : { stream_failures: ended.streamFailures }),
     ...(ended.treeGone ? {} : { tree_left: true as const }),
   }
-}
-
-/** What we caused comes first; Node tells no core flag. */
-function endingOf({ cause, exit }: Ended): Ending {
-  if (cause.kind !== 'by-itself') return cause
-  if (exit?.signal) return { kind: 'signalled', signal: exit.signal, core: null }
-  if (exit === null || exit.status === null) throw new Error('a program that ended by itself has no status')
-  return { kind: 'exited', status: exit.status }
 }

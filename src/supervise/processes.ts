@@ -1,5 +1,5 @@
 /** What the kernel says of other processes (proc_pid_stat(5)): asked anew each time, never remembered. Linux. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { errnoOf } from '../errors.js'
 
 export interface ProcessState {
@@ -66,5 +66,27 @@ export function signalled(target: number, signal: NodeJS.Signals | 0): boolean {
     if (errno === 'ESRCH') return false
     if (errno === 'EPERM') return true
     throw error
+  }
+}
+
+/** CAP_SYS_ADMIN (capabilities(7)): what a namespace other than a user namespace takes. */
+const CAP_SYS_ADMIN = 1n << 21n
+
+/** Whether this process could make a pid and a mount namespace without a user namespace. False where it cannot be told. */
+export function mayMakeNamespaces(): boolean {
+  try {
+    const set = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1]
+    return set !== undefined && (BigInt(`0x${set}`) & CAP_SYS_ADMIN) !== 0n
+  } catch {
+    return false
+  }
+}
+
+/** False where /proc shows the processes of another pid namespace: its numbers are not ours (pid_namespaces(7), "/proc and PID namespaces"). */
+export function procIsOurs(): boolean {
+  try {
+    return readlinkSync('/proc/self') === String(process.pid)
+  } catch {
+    return false
   }
 }

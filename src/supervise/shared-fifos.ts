@@ -6,15 +6,29 @@ import { PrivateFolder } from './private-folder.js'
 import { findProgram } from './program.js'
 import { runToEnd } from './spawn.js'
 
-let shared: Promise<{ readonly folder: PrivateFolder; readonly pool: FifoPool }> | undefined
+let shared: Promise<Shared> | undefined
 
 /**
  * The pool of this process, made at the first call. Throws `control-file-inside` where its folder would lie in one of
  * `outside` (landed), and `file-unreadable` where no mkfifo(1) can be found.
  */
 export async function sharedFifos(outside: readonly string[]): Promise<FifoPool> {
+  return (await sharedPlace(outside)).pool
+}
+
+/** The private folder they stand in, for other files of a launch. Throws what {@link sharedFifos} throws. */
+export async function sharedFolder(outside: readonly string[]): Promise<PrivateFolder> {
+  return (await sharedPlace(outside)).folder
+}
+
+interface Shared {
+  readonly folder: PrivateFolder
+  readonly pool: FifoPool
+}
+
+async function sharedPlace(outside: readonly string[]): Promise<Shared> {
   shared ??= makeShared(outside)
-  let made: Awaited<typeof shared>
+  let made: Shared
   try {
     made = await shared
   } catch (error) {
@@ -22,7 +36,7 @@ export async function sharedFifos(outside: readonly string[]): Promise<FifoPool>
     throw error
   }
   const inside = outside.find(folder => isWithin(made.folder.path, folder))
-  if (inside === undefined) return made.pool
+  if (inside === undefined) return made
   throw new Refusal(
     'control-file-inside',
     { folder: inside, file: made.folder.path, what: 'the private folder of the run' },
@@ -30,7 +44,7 @@ export async function sharedFifos(outside: readonly string[]): Promise<FifoPool>
   )
 }
 
-async function makeShared(outside: readonly string[]): Promise<{ folder: PrivateFolder; pool: FifoPool }> {
+async function makeShared(outside: readonly string[]): Promise<Shared> {
   const mkfifo = findProgram('mkfifo', MKFIFO_FOLDERS)
   if (typeof mkfifo !== 'string') {
     throw new Refusal(

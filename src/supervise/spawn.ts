@@ -63,7 +63,13 @@ export async function start(
 }
 
 /** A word with a NUL would be cut short by the kernel, one that is too long fails as the whole list; so both are named here. */
-function judgeWords({ file, args, argv0 = file, env, cwd }: SpawnPlan): NotStarted | null {
+export function judgeWords({
+  file,
+  args,
+  argv0 = file,
+  env,
+  cwd,
+}: Pick<SpawnPlan, 'file' | 'args' | 'argv0' | 'env' | 'cwd'>): NotStarted | null {
   for (const [index, word] of args.entries()) {
     const refused = judgeWord(word, () => `argument ${index + 1}`)
     if (refused !== null) return refused

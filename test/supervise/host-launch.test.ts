@@ -43,10 +43,10 @@ const byText = (a = '', b = ''): number => (a < b ? -1 : 1)
 /** A word that no other process has in its argv, to look for what is left. */
 const mark = (): string => `77${process.pid}${++count}`
 
-const REAPS: readonly HostLaunchPlan['reap'][] = ['group']
+const REAPS: readonly HostLaunchPlan['reap'][] = ['group', 'namespace']
 
 for (const reap of REAPS) {
-  t.test(reap, { skip: needs('linux') }, async t => {
+  t.test(reap, { skip: needs('linux', ...(reap === 'namespace' ? (['bubblewrap'] as const) : [])) }, async t => {
     t.test('gets what it is given and nothing else', async t => {
       const folder = scratch(t)
       const outcome = await shell('pwd; cat; echo "$A|$HARNESS_LAUNCH_ID"; echo wrong >&2; exit 7', {
