@@ -1,8 +1,8 @@
 /** The commands as `--help` tells them, and the closed table of exit statuses (decisions 4). Pure data. */
-import type { CommandName } from './flags.js'
+import type { CommandName, HarnessCommand } from './flags.js'
 
-export interface CommandRow {
-  readonly name: CommandName
+export interface CommandRow<Name extends CommandName = HarnessCommand> {
+  readonly name: Name
   readonly arguments?: string
   readonly text: string
   readonly example: readonly string[]
@@ -44,7 +44,11 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'emulate',
     text: 'serve a scenario as a local provider endpoint, for demos and tests without a key',
-    example: ['harness emulate --scenario scenario.yaml --port 8080'],
+    example: [
+      'harness emulate --scenario scenario.yaml --wire anthropic-messages --port 8080',
+      'harness emulate --record scenario.yaml --upstream https://api.openai.com/v1 --port 8080',
+      'harness emulate --validate scenario.yaml',
+    ],
   },
   {
     name: 'completion',
@@ -53,6 +57,31 @@ export const COMMANDS: readonly CommandRow[] = [
     example: ['harness completion bash > ~/.local/share/bash-completion/completions/harness'],
   },
 ]
+
+/** The other program, which is one command. */
+export const HOOKCHECK: CommandRow<'hookcheck'> = {
+  name: 'hookcheck',
+  arguments: '[file]',
+  text: "Audit an operator's hooks file before any run: is each program what it seems, can anything untrusted change it, does it fail closed?",
+  example: [
+    'hookcheck --workspace . ~/.config/b10x/hooks.json',
+    'hookcheck --policy policy.json --strict --format sarif --output hookcheck.sarif hooks.json',
+    'hookcheck --explain HC305',
+    'hookcheck --pin --write hooks.json',
+    'hookcheck --from claude ~/.claude/settings.json > hooks.json',
+  ],
+}
+
+/** Exit statuses of `hookcheck` (hookcheck.md §9). */
+export const HOOKCHECK_STATUS_HELP = `
+Exit status:
+  0    audited, nothing at or above --fail-on
+  1    audited, findings at or above it, or more warnings than --max-warnings;
+       with --from: something has no counterpart
+  2    could not audit: bad arguments, a file that is absent or unreadable
+  3    a bug of ours, or the probes could not be run
+  130  interrupted, 143 terminated
+`
 
 /** Commands of the contract that are not built yet: refused by name. */
 export const PLANNED_COMMANDS = [
@@ -79,7 +108,8 @@ Exit status:
                127 not found, 124 ended by our deadline or a bound
   explain      0 printed, 1 could not
   check-path   0 all writable, 2 some refused, 1 could not check
-  emulate      0 stopped, 2 a request differed from the scenario, 1 could not serve
+  emulate      0 stopped, 2 a request differed from the scenario or was not recorded,
+               or --validate found a problem, 1 could not serve
 
 First steps:
   harness run --provider demo --input "show me what you can do"

@@ -6,15 +6,17 @@
  */
 import { COMMAND_FLAGS } from './flag-rows/commands.js'
 import { CONFINEMENT_FLAGS } from './flag-rows/confinement.js'
+import { HOOKCHECK_FLAGS } from './flag-rows/hookcheck.js'
 import { HOOK_FLAGS } from './flag-rows/hooks.js'
 import { LOOP_FLAGS } from './flag-rows/loop.js'
 import type { CommandName, Flag } from './flag-rows/row.js'
 import { SESSION_FLAGS } from './flag-rows/sessions.js'
 import { WIRE_FLAGS } from './flag-rows/wire.js'
 
-export type { CommandName, Flag } from './flag-rows/row.js'
+export type { CommandName, Flag, HarnessCommand } from './flag-rows/row.js'
 
 export const FLAGS: readonly Flag[] = [
+  ...HOOKCHECK_FLAGS,
   ...WIRE_FLAGS,
   ...LOOP_FLAGS,
   ...HOOK_FLAGS,

@@ -4,8 +4,15 @@
  */
 import { Command, CommanderError, Option } from 'commander'
 import { Refusal } from '../errors.js'
-import { COMMANDS, type CommandRow, EXIT_STATUS_HELP, PLANNED_COMMANDS } from './commands-table.js'
-import { type CommandName, type Flag, flagsOf } from './flags.js'
+import {
+  COMMANDS,
+  type CommandRow,
+  EXIT_STATUS_HELP,
+  HOOKCHECK,
+  HOOKCHECK_STATUS_HELP,
+  PLANNED_COMMANDS,
+} from './commands-table.js'
+import { type CommandName, type Flag, flagsOf, type HarnessCommand } from './flags.js'
 
 declare const HARNESS_VERSION: string | undefined
 
@@ -35,34 +42,60 @@ export class Given {
   }
 }
 
-export type Parsed =
-  | {
-      readonly kind: 'command'
-      readonly command: CommandName
-      readonly given: Given
-      readonly words: readonly string[]
-    }
-  /** `--help`, `--version`: text for stdout, exit 0. */
-  | { readonly kind: 'text'; readonly text: string }
+/** What was typed after the command's name. */
+export interface Typed {
+  readonly given: Given
+  readonly words: readonly string[]
+}
 
-/** Parses the words after the program's name. Throws `bad-arguments` or `not-built-yet`. */
+/** `--help`, `--version`: text for stdout, exit 0. */
+interface Text {
+  readonly kind: 'text'
+  readonly text: string
+}
+
+export type Parsed = ({ readonly kind: 'command'; readonly command: HarnessCommand } & Typed) | Text
+
+/** Parses the words after `harness`. Throws `bad-arguments` or `not-built-yet`. */
 export function parseArgv(words: readonly string[]): Parsed {
   const said = { out: '', err: '' }
   let parsed: Parsed | null = null
-  const program = newProgram(words, said, result => {
-    parsed = result
+  const program = newProgram(words, said, (command, typed) => {
+    parsed = { kind: 'command', command, ...typed }
   })
+  return parseWith(program, words, said) ?? parsed ?? { kind: 'text', text: program.helpInformation() }
+}
+
+/** Parses the words after `hookcheck`. Throws `bad-arguments` or `not-built-yet`. */
+export function parseHookcheck(words: readonly string[]): ({ readonly kind: 'command' } & Typed) | Text {
+  const said = { out: '', err: '' }
+  let typed: Typed | null = null
+  const program = describe(quiet(new Command('hookcheck').argument(HOOKCHECK.arguments ?? ''), said), HOOKCHECK)
+    .description(HOOKCHECK.text)
+    .version(`hookcheck ${VERSION}`, '-V, --version', 'print the version')
+    .addHelpText('after', HOOKCHECK_STATUS_HELP)
+  program.action(() => {
+    typed = readCommand('hookcheck', program)
+  })
+  const text = parseWith(program, words, said)
+  if (text !== null) return text
+  if (typed === null) throw new Error('the words were neither read nor refused')
+  return { kind: 'command', ...(typed as Typed) }
+}
+
+/** Null: the command's action was called. */
+function parseWith(program: Command, words: readonly string[], said: Said): Text | null {
   try {
     program.parse([...words], { from: 'user' })
+    return null
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'text', text: said.out }
-    throw badArguments(error, said.err, words[0])
+    throw badArguments(error, said.err, program.name() === 'hookcheck' ? 'hookcheck' : words[0])
   }
-  return parsed ?? { kind: 'text', text: program.helpInformation() }
 }
 
-type Done = (parsed: Parsed) => void
+type Done = (command: HarnessCommand, typed: Typed) => void
 
 interface Said {
   out: string
@@ -99,15 +132,21 @@ interface Wiring {
 }
 
 function addCommand(program: Command, row: CommandRow, { said, done, asked }: Wiring): void {
-  const { name, arguments: args, text, example } = row
+  const { name, arguments: args, text } = row
   const command = quiet(program.command(name), said).description(text)
   if (args !== undefined) command.argument(args)
   if (!asked) return
+  describe(command, row)
+  if (name === 'exec' || name === 'explain') command.passThroughOptions()
+  command.action(() => done(name, readCommand(name, command)))
+}
+
+/** Options and help of one command. */
+function describe(command: Command, { name, example }: CommandRow<CommandName>): Command {
   command.helpOption('-h, --help', 'print this help')
   for (const flag of flagsOf(name)) command.addOption(optionOf(flag))
-  if (name === 'exec' || name === 'explain') command.passThroughOptions()
-  command.addHelpText('after', `\nExample:\n${example.map(line => `  ${line}`).join('\n')}\n${plannedHelp(name)}`)
-  command.action(() => done(readCommand(name, command)))
+  const lines = example.map(line => `  ${line}`).join('\n')
+  return command.addHelpText('after', `\nExample:\n${lines}\n${plannedHelp(name)}`)
 }
 
 function quiet(command: Command, said: Said): Command {
@@ -132,7 +171,7 @@ function optionOf(flag: Flag): Option {
   return option
 }
 
-function readCommand(name: CommandName, command: Command): Parsed {
+function readCommand(name: CommandName, command: Command): Typed {
   const values = new Map<string, OptionValue>()
   for (const flag of flagsOf(name)) {
     const option = command.options.find(({ long }) => long === flag.name)
@@ -145,7 +184,7 @@ function readCommand(name: CommandName, command: Command): Parsed {
     values.set(flag.name, option.negate ? value === false : (value as OptionValue))
     if (source !== 'default') checkConflicts(flag, command)
   }
-  return { kind: 'command', command: name, given: new Given(values), words: command.args }
+  return { given: new Given(values), words: command.args }
 }
 
 function checkConflicts(flag: Flag, command: Command): void {
@@ -193,11 +232,14 @@ function badArguments(error: CommanderError, said: string, word: string | undefi
 
 /** What works instead, where commander says only what is wrong. */
 function advice(code: string, word: string | undefined): string {
-  const command = COMMANDS.find(({ name }) => name === word)
+  const command: CommandRow<CommandName> | undefined =
+    word === HOOKCHECK.name ? HOOKCHECK : COMMANDS.find(({ name }) => name === word)
   switch (code) {
     case 'commander.unknownCommand':
     case 'commander.unknownOption':
-      return `: see harness ${command === undefined ? '' : `${command.name} `}--help`
+      return word === HOOKCHECK.name
+        ? ': see hookcheck --help'
+        : `: see harness ${command === undefined ? '' : `${command.name} `}--help`
     case 'commander.missingArgument':
     case 'commander.excessArguments':
       return command === undefined ? '' : `: write for example ${command.example[0]}`

@@ -1,8 +1,8 @@
 /** Command name → what does it. Each is loaded when it is called: `exec` must not pay for what `run` needs. */
-import type { CommandName } from '../flags.js'
+import type { HarnessCommand } from '../flags.js'
 import type { CommandRunner } from './invocation.js'
 
-export const COMMANDS_BY_NAME: Readonly<Record<CommandName, () => Promise<CommandRunner>>> = {
+export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<CommandRunner>>> = {
   run: async () => (await import('./run.js')).run,
   tools: async () => (await import('./tools.js')).tools,
   exec: async () => (await import('./exec.js')).exec,

@@ -2,13 +2,16 @@
 import { built, CONFINED, type Flag, LAUNCHING, planned, repeat } from './row.js'
 
 export const CONFINEMENT_FLAGS: readonly Flag[] = [
-  ...built(LAUNCHING, [
-    ['--workspace', 'DIR', 'the folder the run is about', { fallback: '.' }],
-    ['--read', 'PATH', 'further readable path', repeat],
-    ['--hide', 'PATH', 'hide a path', repeat],
-    ['--unprotect', 'NAME', 'lift the protection of one name, recorded', repeat],
-    ['--process-write-subtree', 'DIR', 'let processes write DIR of the workspace (. for all of it)', repeat],
-  ]),
+  ...built(LAUNCHING, [['--workspace', 'DIR', 'the folder the run is about', { fallback: '.' }]]),
+  ...built(
+    [...LAUNCHING, 'hookcheck'],
+    [
+      ['--read', 'PATH', 'further readable path', repeat],
+      ['--hide', 'PATH', 'hide a path', repeat],
+      ['--unprotect', 'NAME', 'lift the protection of one name, recorded', repeat],
+      ['--process-write-subtree', 'DIR', 'let processes write DIR of the workspace (. for all of it)', repeat],
+    ],
+  ),
   ...built(CONFINED, [
     [
       '--confine',
@@ -25,7 +28,10 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
     ],
     ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
   ]),
-  ...built(['run', 'tools', 'explain'], [['--allow-program', 'NAME', 'program that the tool run may start', repeat]]),
+  ...built(
+    ['run', 'tools', 'explain', 'hookcheck'],
+    [['--allow-program', 'NAME', 'program that the tool run may start', repeat]],
+  ),
   // Known, not built: each is refused by name.
   ...planned(CONFINED, [
     ['--substrate', 'SOCKET', ''],

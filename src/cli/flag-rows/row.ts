@@ -1,6 +1,10 @@
 /** How a row of the option tables is written, and the commands that share options. Pure data and its builder. */
 
-export type CommandName = 'run' | 'tools' | 'exec' | 'explain' | 'check-path' | 'emulate' | 'completion'
+/** Commands of the program `harness`. */
+export type HarnessCommand = 'run' | 'tools' | 'exec' | 'explain' | 'check-path' | 'emulate' | 'completion'
+
+/** With the program that is one command. */
+export type CommandName = HarnessCommand | 'hookcheck'
 
 export interface Flag {
   /** With dashes, e.g. `--base-url`. */
@@ -20,7 +24,7 @@ export interface Flag {
 
 /** Commands that drive a model. */
 export const MODEL: readonly CommandName[] = ['run']
-export const CONFINED: readonly CommandName[] = ['run', 'tools', 'exec', 'explain']
+export const CONFINED: readonly CommandName[] = ['run', 'tools', 'exec', 'explain', 'hookcheck']
 export const LAUNCHING: readonly CommandName[] = ['run', 'exec', 'explain', 'tools', 'check-path']
 
 type Row = readonly [name: string, value: string | null, text: string, extra?: Partial<Flag>]
