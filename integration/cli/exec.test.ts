@@ -30,6 +30,9 @@ t.test('the exit status is the command’s own, or 124 to 127 by a closed table 
     [['--confine', 'off', '--', 'true'], 125, /leave --confine off out/],
     [['--confine', 'seatbelt', '--', 'true'], 125, /not built yet/],
     [['--limit', 'wall=0', '--', 'true'], 125, /wall/],
+    [['--limit', 'open-files=3', '--', 'true'], 125, /from 16/],
+    [['--limit', 'cpu=1s', '--', 'sh', '-c', 'while :; do :; done'], 124, /cpu limit of 1s \(--limit cpu=VALUE/],
+    [['--limit', 'file-size=1MiB', '--', 'sh', '-c', 'exec head -c 2000000 /dev/zero > /tmp/x'], 124, /limit of 1MiB/],
     [['--no-such', '--', 'true'], 125, /--no-such/],
     [['--process-write-subtree', '..', '--', 'true'], 125, /outside/],
   ]
@@ -130,6 +133,90 @@ t.test('a file of ours is read and written through us, and cannot be opened agai
     ),
     '0',
   )
+})
+
+t.test('a relay that takes no more holds nothing up, and a loss is said', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const exec = `"${process.execPath}" "${harnessBin}" exec --limit wall=20s`
+  const again = 'echo one >&2; sleep 0.3; echo two > /dev/stderr; echo three >> /proc/self/fd/2; echo done; exit 7'
+  const full = await execa('bash', ['-c', `${exec} -- sh -c '${again}' 2> /dev/full`], { cwd: ws.path, reject: false })
+  t.strictSame([full.exitCode, full.stdout], [7, 'done'], 'its own status is kept')
+  const lost = `${exec} --outcome-file o -- sh -c 'echo one; sleep 0.3; echo two > /dev/stdout; echo done >&2' > /dev/full`
+  const said = await execa('bash', ['-c', lost], { cwd: ws.path, reject: false })
+  t.equal(said.exitCode, 1, 'success would be a lie')
+  t.match(said.stderr, /^done\nharness: stdout could not be passed on to its end \(ENOSPC\)$/)
+  t.match(JSON.parse(readFileSync(join(ws.path, 'o'), 'utf8')), {
+    ending: { kind: 'exited', status: 0 },
+    stream_failures: [{ stream: 'stdout', errno: 'ENOSPC' }],
+  })
+  const gone = `${exec} --limit output-total=9MiB -- sh -c 'trap "" PIPE; echo one; sleep 0.5; echo two > /dev/stdout; exit 7' | true; echo "\${PIPESTATUS[0]}"`
+  t.equal((await execa('bash', ['-c', gone], { cwd: ws.path })).stdout, '7', 'a reader that is gone')
+})
+
+t.test('a socket of messages as stdin is refused by name', { skip: needs('bubblewrap', 'perl') }, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  for (const [type, status, says] of [
+    ['SOCK_DGRAM', 125, /^refused \[file-unreadable\] descriptor 0 is a socket of messages.*give it a pipe/],
+    ['SOCK_SEQPACKET', 125, /^refused \[file-unreadable\] descriptor 0 is a socket of messages/],
+    ['SOCK_STREAM', 0, /^$/],
+  ] as const) {
+    const start =
+      'use Socket; socketpair(my $a, my $b, AF_UNIX, eval shift, 0) or die; syswrite $b, "in"; close $b; open STDIN, "<&", $a; close $a; exec @ARGV'
+    const words = ['-e', start, type, process.execPath, harnessBin, 'exec', '--', 'cat']
+    const ran = await execa('perl', words, { cwd: ws.path, reject: false, stdin: 'inherit' })
+    t.equal(ran.exitCode, status, `${type}: ${ran.stderr}`)
+    t.match(ran.stderr, says)
+    t.equal(ran.stdout, status === 0 ? 'in' : '', type)
+  }
+})
+
+t.test('closed standard streams: nothing fails, and what went nowhere is said', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const program = `"${process.execPath}" "${harnessBin}"`
+  const exec = `${program} exec --outcome-file o`
+  const both = "sh -c 'echo out; echo error >&2'"
+  const lost = (bytes: number, stream: string) =>
+    `harness: ${bytes} bytes of ${stream} went nowhere: it is /dev/null open for reading and writing, as which a closed one is opened`
+  for (const [line, stdout, stderr, nowhere] of [
+    [`${exec} -- echo hi >&-`, '', lost(3, 'stdout'), [{ stream: 'stdout', bytes: 3 }]],
+    [`${exec} -- true >&-`, '', '', undefined],
+    [`${exec} -- ${both} >&-`, '', `error\n${lost(4, 'stdout')}`, [{ stream: 'stdout', bytes: 4 }]],
+    [`${exec} -- ${both} 2>&-`, 'out', '', [{ stream: 'stderr', bytes: 6 }]],
+    [
+      `${exec} -- ${both} >&- 2>&-`,
+      '',
+      '',
+      [
+        { stream: 'stdout', bytes: 4 },
+        { stream: 'stderr', bytes: 6 },
+      ],
+    ],
+    [`${exec} -- cat <&-`, '', '', undefined],
+    [`${exec} -- ${both} > /dev/null`, '', 'error', undefined],
+    [`${exec} -- ${both} 2> /dev/null`, 'out', '', undefined],
+    [
+      `${program} tools >&-; rm -f o; ${program} exec --outcome-file o -- true`,
+      '',
+      /^harness: \d+ bytes of stdout/,
+      undefined,
+    ],
+    [
+      `${program} run --json --provider demo --input x >&-; echo '{}' > o`,
+      '',
+      /harness: \d+ bytes of stdout went/,
+      undefined,
+    ],
+  ] as const) {
+    const ran = await execa('bash', ['-c', line], { cwd: ws.path, reject: false })
+    t.equal(ran.exitCode, 0, line)
+    t.equal(ran.stdout, stdout, line)
+    if (typeof stderr === 'string') t.equal(ran.stderr, stderr, line)
+    else t.match(ran.stderr, stderr, line)
+    t.strictSame(JSON.parse(readFileSync(join(ws.path, 'o'), 'utf8')).nowhere, nowhere, line)
+  }
 })
 
 t.test(

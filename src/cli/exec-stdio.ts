@@ -7,6 +7,7 @@
  */
 import { fstatSync, readlinkSync, type Stats } from 'node:fs'
 import { descriptorState } from '../supervise/feed.js'
+import { isNull, leadsNowhere } from './nowhere.js'
 
 /** `relay`: the bytes are passed on; `fd`: the descriptor itself is the command's. */
 type Relay = { readonly relay: number }
@@ -23,10 +24,11 @@ export function stdinOf(): Handed | Relay | null {
 
 /**
  * Where the command's stdout or stderr goes. A stream that is bounded must be counted, so it is passed on too. Where both
- * lead to one place they are passed on as one, or their lines would mix.
+ * lead to one place they are passed on as one, or their lines would mix. What leads nowhere is passed on to be counted.
  */
 export function outputOf(fd: 1 | 2, counted: boolean): Handed | Relay {
   const stat = statOf(fd)
+  if (leadsNowhere(fd)) return { relay: fd }
   if (stat !== null && !counted && ((stat.isFIFO() && isPipe(fd)) || isNull(stat))) return { fd }
   return { relay: fd === 2 && stat !== null && isSame(stat, statOf(1)) ? 1 : fd }
 }
@@ -51,11 +53,6 @@ function isPipe(fd: number): boolean {
   } catch {
     return false
   }
-}
-
-/** /dev/null by its number (Documentation/admin-guide/devices.txt): whatever is done to it has no effect. */
-function isNull(stat: Stats): boolean {
-  return process.platform === 'linux' && stat.isCharacterDevice() && stat.rdev === 0x103
 }
 
 function isSame({ dev, ino }: Stats, other: Stats | null): boolean {

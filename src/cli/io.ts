@@ -4,6 +4,7 @@ import { fstatSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 import type { CancelledBy } from '../outcome.js'
 import { systemClock } from '../supervise/deadline.js'
+import { leadsNowhere } from './nowhere.js'
 import { openSink, type Sink } from './output.js'
 
 export interface Io {
@@ -24,6 +25,8 @@ export interface Io {
   stoppedBy(): NodeJS.Signals | null
   /** The errno of a failed write to stdout; null while all could be written, and where the reader just went away. */
   outputLost(): string | null
+  /** Bytes of stdout so far that went nowhere, because it is closed or as good as that; 0 where it leads somewhere. */
+  outputNowhere(): number
   /** A key on the operator's terminal: Esc asks to stop, Ctrl-C is the signal it would have been. */
   pressed(key: 'esc' | 'interrupt'): void
   /** Installs the signal handlers; until then the default actions hold. */
@@ -42,7 +45,8 @@ export function openIo({ installation }: { readonly installation: string }): Io 
   }
   let signal: NodeJS.Signals | null = null
   let lost: string | null = null
-  const out: Sink = openSink({
+  let written = 0
+  const sink = openSink({
     fd: 1,
     onClosed: errno => {
       lost = errno === 'EPIPE' ? null : errno
@@ -52,6 +56,16 @@ export function openIo({ installation }: { readonly installation: string }): Io 
       cancel('caller')
     },
   })
+  const out: Sink = {
+    write: text => {
+      written += Buffer.byteLength(text)
+      sink.write(text)
+    },
+    flush: () => sink.flush(),
+    get closed() {
+      return sink.closed
+    },
+  }
   // Two queues to one terminal would mix their lines; through one they come in the order they were said.
   const err: Sink = isOneStream(1, 2) ? out : openSink({ fd: 2 })
   return {
@@ -68,6 +82,7 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     kill: kill.signal,
     stoppedBy: () => signal,
     outputLost: () => lost,
+    outputNowhere: () => (written > 0 && leadsNowhere(1) ? written : 0),
     pressed: key => {
       if (key === 'esc' && stop.signal.aborted) kill.abort('esc')
       else if (key === 'esc') cancel('esc')

@@ -1,35 +1,16 @@
 /** `--limit NAME=VALUE`: values with units, refused before anything is started when they make no sense (case A16). */
 
-import { WALL_MS_MAX } from '../bounds.js'
+import { LIMIT_KINDS, limitText, unitsOf } from '../confinement/limit-units.js'
 import { Refusal } from '../errors.js'
 import type { LimitName } from '../outcome.js'
 
-interface Kind {
-  readonly units: Readonly<Record<string, number>>
-  readonly bare: string
-  readonly max: number
-}
+/** How much of each stream is kept for a model is no one's to set (decisions 18). */
+type SettableLimit = Exclude<LimitName, 'output'>
 
-const TIME: Kind = { units: { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }, bare: 'ms', max: WALL_MS_MAX }
-const SIZE: Kind = {
-  units: { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 },
-  bare: 'B',
-  max: Number.MAX_SAFE_INTEGER,
-}
-const COUNT: Kind = { units: { '': 1 }, bare: '', max: 1_000_000 }
+const SETTABLE = Object.keys(LIMIT_KINDS).filter((name): name is SettableLimit => name !== 'output')
 
-const KINDS: Readonly<Record<Exclude<LimitName, 'output'>, Kind>> = {
-  wall: TIME,
-  cpu: TIME,
-  memory: SIZE,
-  'file-size': SIZE,
-  'output-total': SIZE,
-  pids: COUNT,
-  'open-files': COUNT,
-}
-
-function isLimitName(name: string): name is keyof typeof KINDS {
-  return Object.hasOwn(KINDS, name)
+function isLimitName(name: string): name is SettableLimit {
+  return (SETTABLE as readonly string[]).includes(name)
 }
 
 /** One `NAME=VALUE`. Units: ms s m h for times, B KiB MiB GiB TiB for sizes, none for counts; 0 is refused. */
@@ -40,20 +21,20 @@ export function parseLimit(given: string): { readonly name: LimitName; readonly 
     throw new Refusal(
       'bad-limit',
       { name, given },
-      `--limit ${given}: write NAME=VALUE with one of ${Object.keys(KINDS).join(', ')}`,
+      `--limit ${given}: write NAME=VALUE with one of ${SETTABLE.join(', ')}`,
     )
   }
-  const kind = KINDS[name]
-  const match = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(given.slice(at + 1))
-  const unit = match === null ? undefined : kind.units[match[2] === '' ? kind.bare : (match[2] ?? '')]
-  const value = unit === undefined ? Number.NaN : Math.round(Number(match?.[1]) * unit)
-  if (Number.isSafeInteger(value) && value >= 1 && value <= kind.max) return { name, value }
-  const units = Object.keys(kind.units).filter(Boolean).join(', ')
-  throw new Refusal(
-    'bad-limit',
-    { name, given },
-    `--limit ${given}: ${name} takes a number from 1 to ${kind.max}${units === '' ? '' : ` with one of ${units}`}`,
-  )
+  const { units, min, max } = LIMIT_KINDS[name]
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(given.slice(at + 1)) ?? []
+  // A number alone is in the smallest unit.
+  const size = unit === '' ? 1 : Object.hasOwn(units, unit) ? units[unit] : undefined
+  const exact = number === '' || size === undefined ? Number.NaN : Number(number) * size
+  // Half a byte or half a process is nothing that can be had; a part of a larger unit is.
+  const value = size === 1 ? exact : Math.round(exact)
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return { name, value }
+  const known = unitsOf(name)
+  const range = `a number from ${limitText(name, min)} to ${limitText(name, max)}${known === '' ? '' : ` with one of ${known}`}`
+  throw new Refusal('bad-limit', { name, given }, `--limit ${given}: ${name} takes ${range}`)
 }
 
 export function parseLimits(given: readonly string[]): Partial<Record<LimitName, number>> {

@@ -4,6 +4,7 @@
 import { Refusal } from '../errors.js'
 import { COMMANDS_BY_NAME } from './commands/table.js'
 import { type Io, openIo } from './io.js'
+import { nowhereText } from './nowhere.js'
 import { parseArgv, VERSION } from './parse.js'
 import { garbledWord, refuseGarbledFolders } from './raw-words.js'
 import { escapeLines } from './terminal-text.js'
@@ -22,11 +23,18 @@ export function start(program: string, saveCache: () => void, installation: stri
   void run(program, process.argv.slice(2), io)
     .catch((error: unknown) => reportBug(error, io))
     .then(async status => {
+      sayNowhere(io)
       await Promise.all([io.out.flush(), io.err.flush()])
       saveCache()
       // What was to be printed is not there: success would be a lie.
       process.exit(status === 0 && io.outputLost() !== null ? 1 : status)
     })
+}
+
+/** No failure, because it may be what was meant; but never without a word, because it may not. */
+function sayNowhere(io: Io): void {
+  const bytes = io.outputNowhere()
+  if (bytes > 0) io.err.write(`harness: ${nowhereText({ stream: 'stdout', bytes })}\n`)
 }
 
 async function run(program: string, words: readonly string[], io: Io): Promise<number> {

@@ -4,6 +4,7 @@
  * Colour only where stderr is a terminal and `NO_COLOR` is empty; warnings and withheld tools are shown even under
  * `--quiet`. Everything from outside is escaped.
  */
+import { limitText } from '../confinement/limit-units.js'
 import type { HarnessEvent } from '../events.js'
 import { escapeLines, oneLine } from './terminal-text.js'
 
@@ -62,7 +63,7 @@ function endingText(ending: Of<'launch-ended'>['outcome']['ending']): string {
     case 'cancelled':
       return `cancelled (${ending.by})`
     case 'bound':
-      return `ended at its ${ending.name} limit of ${ending.limit}`
+      return `ended at its ${ending.name} limit of ${limitText(ending.name, ending.limit)}`
     case 'not-started':
       return `not started: ${oneLine(ending.message)}`
   }

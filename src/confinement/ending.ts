@@ -1,9 +1,11 @@
 /** How a launch ended, from what we did, what bwrap said, what the kernel counted. Pure. */
-import type { Captured, Ending, LimitName } from '../outcome.js'
+import type { AppliedLimit, Captured, Ending, LimitName } from '../outcome.js'
 import { renderCaptured } from '../supervise/bounded-output.js'
+import { plainEnd, signalOf } from '../supervise/command-status.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Ended } from '../supervise/supervised.js'
 import type { GroupCounts } from './cgroup.js'
+import { limitText } from './limit-units.js'
 import type { Release } from './release.js'
 import type { LaunchPlan } from './types.js'
 
@@ -24,8 +26,8 @@ export function endingOf(facts: EndingFacts): Ending {
   const { ended, release } = facts
   if (release.problem !== null) return release.problem
   if (ended.cause.kind !== 'by-itself') return ended.cause
-  if (!release.released) return sandboxFailed(ended.stderr)
-  if (release.exitCode === null) return launcherEnded(ended)
+  if (!release.released) return tooSmall(facts) ?? sandboxFailed(ended.stderr)
+  if (release.exitCode === null) return launcherKilled(facts) ?? launcherEnded(ended)
   return bound(facts, release.exitCode) ?? plainEnd(release.exitCode)
 }
 
@@ -40,60 +42,72 @@ function sandboxFailed(stderr: Captured): NotStarted {
   )
 }
 
+/** The sandbox stands on its limits before the command does, and is killed without a word of its own. */
+function tooSmall({ plan, counts }: EndingFacts): NotStarted | null {
+  return counts.memoryKills === 0 ? null : memoryTooSmall(plan)
+}
+
+/** A limit on memory that not even the sandbox fits in; null where there is none. */
+export function memoryTooSmall({ limits }: EndingFacts['plan']): NotStarted | null {
+  const limit = limits.find(({ name }) => name === 'memory')
+  if (limit === undefined) return null
+  const text = `the limit memory=${limitText('memory', limit.value)} is less than the sandbox itself takes to start, about 1MiB`
+  return notStarted('sandbox-failed', text)
+}
+
+/** What a full /tmp holds is freed by no kill but that of the sandbox itself, so the kernel comes to the launcher in the end. */
+function launcherKilled({ plan, ended, counts }: EndingFacts): Ending | null {
+  const limit = plan.limits.find(({ name }) => name === 'memory')
+  if (ended.exit?.signal !== 'SIGKILL' || counts.memoryKills === 0 || limit === undefined) return null
+  return { kind: 'bound', name: 'memory', limit: limit.value, seen: counts.peakMemoryBytes }
+}
+
 /** No exit code was told although the command ran: somebody else ended the launcher. */
 function launcherEnded({ exit, stderr }: EndingFacts['ended']): Ending {
   if (exit?.signal) return { kind: 'signalled', signal: exit.signal, core: null }
   return sandboxFailed(stderr)
 }
 
+/** How a limit shows in what is known when the command has ended: whether it bound, and the figure seen where there is one. */
+type Sign = (facts: {
+  readonly status: number
+  readonly counts: GroupCounts
+  readonly limit: AppliedLimit
+}) => { readonly seen: number | null } | null
+
 /**
- * A limit is how the command ended only where the kernel counted that it was met, and where the command did not end well: one
- * that met it and went on has its own status. SIGXFSZ leaves no count, so it stays a plain signal.
+ * By the limit's name, in the order they are asked. What the kernel counted is proof. A signal that the kernel sends for one
+ * reason alone (SIGXCPU, SIGXFSZ; setrlimit(2)) is as good as the status it is read from, so a count may speak against it.
+ * What a program makes of a full table of descriptors or of RLIMIT_DATA and RLIMIT_NPROC is its own, and no sign.
  */
-function bound({ plan, counts }: EndingFacts, status: number): Ending | null {
-  if (status === 0) return null
-  const limitOf = (name: LimitName) => plan.limits.find(limit => limit.name === name && limit.mechanism !== 'withheld')
-  const cpu = limitOf('cpu')
-  const usedUp = cpu !== undefined && counts.cpuMs !== null && counts.cpuMs >= cpu.value - CPU_SLACK_MS
-  const bySignal = usedUp && signalOf(status) === 'SIGXCPU' ? 'cpu' : undefined
-  const name = counts.memoryKills > 0 ? 'memory' : counts.forksRefused > 0 ? 'pids' : bySignal
-  const limit = name === undefined ? undefined : limitOf(name)
-  if (name === undefined || limit === undefined) return null
-  return { kind: 'bound', name, limit: limit.value, seen: name === 'memory' ? counts.peakMemoryBytes : null }
-}
-
-/** The rlimit counts in ticks of the clock, the control group in what was really used (getrlimit(2), cgroups(7)). */
-const CPU_SLACK_MS = 100
-
-/** Signals 1 to 31 by number, as on x86-64 and arm64 (signal(7)); empty where there is none. Real-time signals have no name in Node. */
-const SIGNALS: readonly (NodeJS.Signals | '')[] = [
-  ...([
-    '',
-    'SIGHUP',
-    'SIGINT',
-    'SIGQUIT',
-    'SIGILL',
-    'SIGTRAP',
-    'SIGABRT',
-    'SIGBUS',
-    'SIGFPE',
-    'SIGKILL',
-    'SIGUSR1',
-  ] as const),
-  ...(['SIGSEGV', 'SIGUSR2', 'SIGPIPE', 'SIGALRM', 'SIGTERM', 'SIGSTKFLT', 'SIGCHLD', 'SIGCONT', 'SIGSTOP'] as const),
-  ...(['SIGTSTP', 'SIGTTIN', 'SIGTTOU', 'SIGURG', 'SIGXCPU', 'SIGXFSZ', 'SIGVTALRM', 'SIGPROF', 'SIGWINCH'] as const),
-  ...(['SIGIO', 'SIGPWR', 'SIGSYS'] as const),
+const SIGNS: readonly (readonly [LimitName, Sign])[] = [
+  ['memory', ({ counts }) => (counts.memoryKills > 0 ? { seen: counts.peakMemoryBytes } : null)],
+  ['cpu', ({ status, counts: { cpuMs }, limit }) => (usedUp(status, cpuMs, limit.value) ? { seen: null } : null)],
+  ['file-size', ({ status }) => (signalOf(status) === 'SIGXFSZ' ? { seen: null } : null)],
+  ['pids', ({ counts }) => (counts.forksRefused > 0 ? { seen: null } : null)],
 ]
 
-function signalOf(status: number): NodeJS.Signals | null {
-  return SIGNALS[status - 128] || null
+/** A limit is how the command ended only where the command did not end well: one that met it and went on has its own status. */
+function bound({ plan, counts }: EndingFacts, status: number): Ending | null {
+  if (status === 0) return null
+  for (const [name, sign] of SIGNS) {
+    const limit = plan.limits.find(applied => applied.name === name && applied.mechanism !== 'withheld')
+    const signed = limit === undefined ? null : sign({ status, counts, limit })
+    if (limit !== undefined && signed !== null) return { kind: 'bound', name, limit: limit.value, ...signed }
+  }
+  return null
 }
 
 /**
- * bwrap tells a command killed by signal n as 128+n, as a shell does, and does not tell it from one that exits with that
- * number; a number that is a signal is taken for one, because programs end so far more often than they choose such a status.
+ * The rlimit on CPU counts whole ticks of the clock for whoever runs when one passes, a control group what was really used
+ * (getrlimit(2), cgroups(7)): they differ by a part on a machine that many share, and by a factor for a program that wakes up
+ * with the clock. A command that has used less than this part of its limit was not ended by it, whatever its status.
+ * KILL follows where SIGXCPU is ignored; anybody may send one, so that the whole limit has to have been used.
  */
-function plainEnd(status: number): Ending {
+const CPU_USED_LEAST = 0.1
+
+function usedUp(status: number, cpuMs: number | null, limitMs: number): boolean {
   const signal = signalOf(status)
-  return signal === null ? { kind: 'exited', status } : { kind: 'signalled', signal, core: null }
+  if (signal === 'SIGXCPU') return cpuMs === null || cpuMs >= limitMs * CPU_USED_LEAST
+  return signal === 'SIGKILL' && cpuMs !== null && cpuMs >= limitMs
 }

@@ -2,6 +2,7 @@
 import { Refusal } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { AppliedLimit, Gap } from '../outcome.js'
+import { limitText } from './limit-units.js'
 import { disassembleBytes } from './seccomp-text.js'
 import type { LandedRule, LaunchPlan, Policy } from './types.js'
 
@@ -90,7 +91,7 @@ function pathLine({ path, source }: { readonly path: string; readonly source: st
 }
 
 function limitLine({ name, value, mechanism, why }: AppliedLimit): string {
-  return `${name} ${value}  (${mechanism}${why === undefined ? '' : `: ${why}`})`
+  return `${name} ${limitText(name, value)}  (${mechanism}${why === undefined ? '' : `: ${why}`})`
 }
 
 function gapLine({ guarantee, why }: Gap): string {

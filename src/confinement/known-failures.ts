@@ -83,6 +83,16 @@ const ROWS: readonly Row[] = [
     fix: 'bubblewrap refuses capabilities it was not given by its own file: start the container without --cap-add, or as an ordinary user',
   },
   {
+    text: /^the limit memory=/,
+    probe: 'memory limit',
+    fix: 'give more with --limit memory=SIZE',
+  },
+  {
+    text: /^terminal: no program setsid|^setsid: |cannot open \/dev\/tty/m,
+    probe: 'terminal inside',
+    fix: 'a terminal inside needs setsid(1) in /usr/bin or /bin: install util-linux, or go without a terminal',
+  },
+  {
     text: /^\/run\/harness\/limit: /m,
     probe: 'limits inside',
     fix: 'a limit cannot be set to the value asked for: give another with --limit NAME=VALUE',

@@ -16,6 +16,8 @@ interface ResourceLimit {
   readonly resource: Resource
   /** In the unit of setrlimit(2). */
   readonly soft: number
+  /** The hold sets whole multiples of this alone (`hold.ts`). */
+  readonly step?: number
   /** From the unit of setrlimit(2) to that of {@link LimitName}. */
   readonly scale: number
 }
@@ -29,10 +31,10 @@ export function planLimits(policy: Policy, facts: HostFacts, uid: number): Plann
   const [pids, memory] = [grouped('pids'), grouped('memory')]
   const resources: ResourceLimit[] = [
     { name: 'cpu', resource: 'cpu', soft: Math.ceil(limits.cpu / 1_000), scale: 1_000 },
-    { name: 'file-size', resource: 'fsize', soft: limits['file-size'], scale: 1 },
+    { name: 'file-size', resource: 'fsize', soft: limits['file-size'], scale: 1, step: 512 },
     { name: 'open-files', resource: 'nofile', soft: limits['open-files'], scale: 1 },
   ]
-  if (memory === null) resources.push({ name: 'memory', resource: 'data', soft: limits.memory, scale: 1 })
+  if (memory === null) resources.push({ name: 'memory', resource: 'data', soft: limits.memory, scale: 1, step: 1_024 })
   if (pids === null && uid !== 0) resources.push({ name: 'pids', resource: 'nproc', soft: limits.pids, scale: 1 })
   const bound = resources.map(limit => bind(limit, facts.hardLimits))
   const applied: AppliedLimit[] = [
@@ -53,11 +55,13 @@ export function planLimits(policy: Policy, facts: HostFacts, uid: number): Plann
 const CPU_TELL_SECONDS = 2
 
 /** A hard limit of ours cannot be raised (setrlimit(2)), so the lower of the two binds, and the record says that one. */
-function bind({ name, resource, soft, scale }: ResourceLimit, hardLimits: HostFacts['hardLimits']) {
+function bind({ name, resource, soft, scale, step = 1 }: ResourceLimit, hardLimits: HostFacts['hardLimits']) {
   const most = hardLimits[resource] ?? Infinity
   const room = resource === 'cpu' ? CPU_TELL_SECONDS : 0
   // Where even the hard limit leaves no room for a signal of its own, it is the limit.
-  const value = Math.min(soft, most > room ? most - room : most)
+  const asked = Math.min(soft, most > room ? most - room : most)
+  // Down to what can be set; but what is asked for is never nothing.
+  const value = Math.max(asked - (asked % step), Math.min(step, most))
   const option = resource === 'cpu' ? `--cpu=${value}:${Math.min(value + room, most)}` : `--${resource}=${value}`
   return { option, applied: { name, value: value * scale, mechanism: 'rlimit' as const } }
 }

@@ -16,7 +16,7 @@ import { type SpawnPlan, start } from '../supervise/spawn.js'
 import type { Extra, Input } from '../supervise/stdio.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
 import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
-import { endingOf } from './ending.js'
+import { endingOf, memoryTooSmall } from './ending.js'
 import { holdScript } from './hold.js'
 import { Release } from './release.js'
 import { protectedState, tampered } from './tampering.js'
@@ -149,6 +149,7 @@ async function startIn(
     keptBytes: limits.output ?? OUTPUT_KEPT_BYTES,
     ...(limits['output-total'] === undefined ? {} : { outputTotalBytes: limits['output-total'] }),
     signal: options.signal,
+    held: true as const,
     clock,
     tree: (pid: number) => {
       tree = new NamespaceTree(pid, group === null ? namespaceHost : hostOf(group, pid))
@@ -185,6 +186,8 @@ function hostOf(group: LaunchGroup, launcher: number): NamespaceHost {
 /** What keeps bwrap itself from starting is the sandbox's failure, not the command's; arguments are the command's own. */
 function launcherFailed(plan: LaunchPlan, failed: NotStarted): NotStarted {
   if (failed.code.startsWith('argument')) return failed
+  // Version 1 of control groups refuses a limit that more is charged for already.
+  if (failed.errno === 'EBUSY') return memoryTooSmall(plan) ?? failed
   return notStarted('sandbox-failed', `${plan.file} could not be started: ${failed.message}`, failed)
 }
 

@@ -14,10 +14,11 @@ import {
   OUTPUT_KEPT_BYTES,
   PIDS_DEFAULT,
   WALL_MS_DEFAULT,
-  WALL_MS_MAX,
 } from '../bounds.js'
 import { Refusal } from '../errors.js'
+import type { LimitName } from '../outcome.js'
 import { insideEnv } from './inside-env.js'
+import { LIMIT_KINDS } from './limit-units.js'
 import { type HideRules, landHides } from './policy-hides.js'
 import { bindAncestors, landProtects } from './policy-protects.js'
 import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
@@ -86,14 +87,14 @@ function visibleHides({ hides, elsewhere }: HideRules): Pick<Policy, 'hides' | '
 /** The defaults with what was asked for; a limit of 0 is refused, not read as none. */
 function limitsOf({ limits }: PolicyRequest): Policy['limits'] {
   for (const [name, value] of Object.entries(limits)) {
-    const most = name === 'wall' ? WALL_MS_MAX : Number.MAX_SAFE_INTEGER
-    if (Number.isSafeInteger(value) && value >= 1 && value <= most) continue
+    const kind = Object.hasOwn(LIMIT_KINDS, name) ? LIMIT_KINDS[name as LimitName] : undefined
+    if (kind !== undefined && Number.isSafeInteger(value) && value >= kind.min && value <= kind.max) continue
     const given = String(value)
-    throw new Refusal(
-      'bad-limit',
-      { name, given },
-      `--limit ${name}=${given}: a whole number from 1 to ${most} is needed`,
-    )
+    const needed =
+      kind === undefined
+        ? `there is no such limit: ${Object.keys(LIMIT_KINDS).join(', ')}`
+        : `a whole number from ${kind.min} to ${kind.max} is needed`
+    throw new Refusal('bad-limit', { name, given }, `--limit ${name}=${given}: ${needed}`)
   }
   return { ...DEFAULT_LIMITS, ...limits }
 }

@@ -3,6 +3,7 @@ import { closeSync } from 'node:fs'
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net'
 import { BoundedOutput } from './bounded-output.js'
 import type { FifoPool, OpenFifo } from './fifo-pool.js'
+import { Visits } from './fifo-visits.js'
 import { OrderedWriter } from './ordered-writer.js'
 
 /** One buffer for all streams: Node fills it and calls back in one go, so two streams never meet in it. */
@@ -18,7 +19,9 @@ export class Capture {
   failed: string | null = null
   #socket: Socket | undefined
   #writer: OrderedWriter | undefined
+  #visits: Visits | undefined
   #passing = false
+  #finished = false
   readonly #ended: Promise<void>
   #end: () => void = () => undefined
 
@@ -40,10 +43,18 @@ export class Capture {
     return this.fifo.writer
   }
 
-  /** With its reader gone nobody reads the FIFO either, and the child gets the SIGPIPE it would have got outside. */
+  /**
+   * With the relay's reader gone the FIFO has none either, so that the child gets the SIGPIPE it would have got outside; one
+   * that opens the FIFO again is let through to it. What the relay refuses for another reason (a full disk) is a loss that
+   * the child cannot be told of: it is counted as failed, and the rest is read and goes nowhere, so that nothing waits.
+   */
   #lost(errno: string): void {
-    if (errno !== 'EPIPE') this.failed = errno
+    if (errno !== 'EPIPE') {
+      this.failed = errno
+      return
+    }
     this.#socket?.destroy()
+    if (!this.#finished) this.#visits = new Visits(this.fifo.path, 'reader')
   }
 
   passOn(): void {
@@ -91,6 +102,8 @@ export class Capture {
 
   /** `treeGone`: nothing can hold an end of the FIFO any more. */
   finish(treeGone: boolean): void {
+    this.#finished = true
+    this.#visits?.end()
     const drained = treeGone && (this.closed || this.#socket === undefined)
     if (this.#socket === undefined) closeSync(this.fifo.reader)
     else this.#socket.destroy()

@@ -6,9 +6,10 @@
  * command in a shell's `while read` loop does not eat the lines of the others. A pipe or socket has no way back.
  */
 import { closeSync, constants, fstatSync, openSync, read, readFileSync, readSync } from 'node:fs'
-import { Socket } from 'node:net'
-import { errnoOf } from '../errors.js'
+import { Socket, type SocketConstructorOpts } from 'node:net'
+import { errnoOf, Refusal } from '../errors.js'
 import type { FifoPool, OpenFifo } from './fifo-pool.js'
+import { Visits } from './fifo-visits.js'
 
 const BLOCK_BYTES = 64 * 1024
 
@@ -17,13 +18,6 @@ const BLOCK_BYTES = 64 * 1024
  * user (1 MiB, pipe(7)), so that it is never moved past what was taken; little enough to be made up for at once at the end.
  */
 const BEHIND_BYTES = 2 * 1024 * 1024
-
-/**
- * Opening a FIFO for reading waits while nobody writes to it (fifo(7)), so a child that opens /dev/stdin after the end of
- * the input would wait for ever. A writer that comes and goes lets it through; these are the pauses in between.
- */
-const VISIT_MS_FIRST = 1
-const VISIT_MS_MAX = 128
 
 /** Where a descriptor stands in its file (proc_pid_fdinfo(5)). */
 export interface DescriptorState {
@@ -44,15 +38,13 @@ export class Feed {
   /** Why the source could not be read to its end; null: it could, or nobody wanted more. */
   failed: string | null = null
   readonly #target: Socket
-  readonly #isFile: boolean
   readonly #buffer = Buffer.allocUnsafe(BLOCK_BYTES)
-  #source: Socket | undefined
   /** Of a file: where the next block stands, how many bytes were handed on, and how far the shared offset was moved. */
   #position: number
   #fed = 0
   #moved = 0
   #over = false
-  #visit: NodeJS.Timeout | undefined
+  #visits: Visits | undefined
 
   private constructor(
     private readonly pool: FifoPool,
@@ -60,33 +52,47 @@ export class Feed {
     private readonly fd: number,
     /** The child's end, blocking as a program expects its input to be; to be closed by us after the spawn. */
     readonly reader: number,
+    /** What a FIFO or socket is read through; null: `fd` is a plain file. */
+    private readonly source: Socket | null,
   ) {
-    this.#isFile = fstatSync(fd).isFile()
-    this.#position = this.#isFile ? descriptorState(fd).position : 0
+    this.#position = source === null ? descriptorState(fd).position : 0
     this.#target = new Socket({ fd: fifo.writer, readable: false, writable: true })
     // A child that reads no more is no error: what it left is counted in the end.
     this.#target.on('error', () => undefined)
-    this.#target.once('close', () => this.#visitAfter(VISIT_MS_FIRST))
+    this.#target.once('close', () => {
+      if (!this.#over) this.#visits = new Visits(fifo.path, 'writer')
+    })
   }
 
-  /** Feeds from `fd`: a plain file from its offset on, which stays the caller's, or a FIFO or socket, which is closed in the end where its number is above 2. */
+  /**
+   * Feeds from `fd`: a plain file from its offset on, which stays the caller's, or a FIFO or stream socket, which is closed
+   * in the end where its number is above 2. Throws `file-unreadable` for another kind of socket, with nothing read.
+   */
   static async open(pool: FifoPool, fd: number): Promise<Feed> {
-    const fifo = await pool.take()
-    return new Feed(pool, fifo, fd, openSync(fifo.path, constants.O_RDONLY))
+    const source = fstatSync(fd).isFile() ? null : sourceOf(fd)
+    let fifo: OpenFifo | undefined
+    try {
+      fifo = await pool.take()
+      return new Feed(pool, fifo, fd, openSync(fifo.path, constants.O_RDONLY), source)
+    } catch (error) {
+      source?.destroy()
+      if (fifo !== undefined) pool.giveBackUnused(fifo)
+      throw error
+    }
   }
 
   /** Once the child has its copy of `reader`. */
   begin(): void {
-    if (this.#isFile) this.#pump()
-    else this.#stream()
+    if (this.source === null) this.#pump()
+    else this.#stream(this.source)
   }
 
   /** Ends the feed whatever is left of it. `treeGone`: nothing can hold an end of the FIFO any more. */
   finish(treeGone: boolean): void {
     this.#over = true
-    clearTimeout(this.#visit)
-    this.#source?.destroy()
-    if (this.#isFile) this.#move(this.#fed - this.#untaken() - this.#moved)
+    this.#visits?.end()
+    this.source?.destroy()
+    if (this.source === null) this.#move(this.#fed - this.#untaken() - this.#moved)
     this.#target.destroy()
     closeSync(this.fifo.reader)
     this.pool.giveBack(this.fifo.path, treeGone ? 'drained' : 'held')
@@ -121,8 +127,7 @@ export class Feed {
     })
   }
 
-  #stream(): void {
-    const source = new Socket({ fd: this.fd, readable: true, writable: false })
+  #stream(source: Socket): void {
     source.once('error', error => this.#broken(error))
     // Not pipe(): it looks at process.stdout, which makes a pipe there non-blocking for the command as well.
     source.on('data', bytes => {
@@ -130,15 +135,7 @@ export class Feed {
     })
     this.#target.on('drain', () => source.resume())
     source.once('end', () => this.#target.end())
-    this.#source = source
-  }
-
-  #visitAfter(pauseMs: number): void {
-    if (this.#over) return
-    this.#visit = setTimeout(() => {
-      if (!visited(this.fifo.path)) return
-      this.#visitAfter(Math.min(pauseMs * 2, VISIT_MS_MAX))
-    }, pauseMs)
+    source.resume()
   }
 
   #broken(error: Error): void {
@@ -174,13 +171,22 @@ export class Feed {
   }
 }
 
-/** False where the FIFO cannot be opened any more: a child of our own uid can change its mode, and waits by its own doing. */
-function visited(path: string): boolean {
+/** Nothing is read before somebody is there to take it. */
+const AT_REST = { readable: true, writable: false, pauseOnCreate: true } as const satisfies SocketConstructorOpts & {
+  readonly pauseOnCreate: boolean
+}
+
+/** Node opens pipes and stream sockets by their number and nothing else (net.Socket, ERR_INVALID_FD_TYPE). */
+function sourceOf(fd: number): Socket {
   try {
-    closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK))
-    return true
+    return new Socket({ fd, ...AT_REST })
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return false
+    if ((error as { code?: unknown } | null)?.code !== 'ERR_INVALID_FD_TYPE') throw error
+    throw new Refusal(
+      'file-unreadable',
+      { path: `/dev/fd/${fd}`, errno: 'ESOCKTNOSUPPORT' },
+      `descriptor ${fd} is a socket of messages (datagram, seqpacket), which a command cannot read as its input; nothing was run: give it a pipe, a file or a stream socket`,
+      { cause: error },
+    )
   }
 }

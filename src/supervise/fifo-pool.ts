@@ -5,7 +5,7 @@
  * A FIFO is used again only after its reader saw end-of-file *and* the launch's tree was proved gone: until then a
  * descendant could hold an end of it and meet the next launch's output.
  */
-import { chmodSync, constants, openSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync, rmSync } from 'node:fs'
 import type { PrivateFolder } from './private-folder.js'
 
 /** Made in one call: enough for several launches at a time, few enough that the call stays cheap. */
@@ -41,8 +41,22 @@ export class FifoPool {
       path = this.#free.pop()
     }
     // The reader first: opening for writing waits for one, and non-blocking reading does not wait for a writer (fifo(7)).
-    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    return { path, reader, writer: openSync(path, constants.O_WRONLY) }
+    let reader: number | undefined
+    try {
+      reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+      return { path, reader, writer: openSync(path, constants.O_WRONLY) }
+    } catch (error) {
+      if (reader !== undefined) closeSync(reader)
+      this.#free.push(path)
+      throw error
+    }
+  }
+
+  /** Closes both ends of one that no child was given. */
+  giveBackUnused({ path, reader, writer }: OpenFifo): void {
+    closeSync(reader)
+    closeSync(writer)
+    this.#free.push(path)
   }
 
   /** `drained`: end-of-file was seen and the tree is gone. Anything else and the FIFO is removed. */

@@ -38,6 +38,8 @@ export interface Supervision {
   readonly stdoutBytes?: number
   /** Aborted with a {@link CancelledBy} as reason; any other reason counts as `caller`. Absent: cannot be cancelled. */
   readonly signal?: AbortSignal
+  /** Nothing of the command runs before {@link Supervised.passOn}: until then there is nobody to grant a grace to. Absent: it runs from the spawn on. */
+  readonly held?: true
   readonly clock: Clock
   /** The tree that ends with the process whose pid is given. */
   readonly tree: (pid: number) => Tree
@@ -86,6 +88,7 @@ export class Supervised {
   #outputHeld = false
   #treeGone = false
   #looks = 0
+  #held: boolean
   readonly #timers: Timers<TimerName>
   readonly #startedAt: number
   readonly #startedAtWall: string
@@ -99,6 +102,7 @@ export class Supervised {
     private readonly supervision: Supervision,
   ) {
     const { clock, signal, tree } = supervision
+    this.#held = supervision.held === true
     this.#startedAt = clock.now()
     this.#startedAtWall = new Date(clock.wall()).toISOString()
     this.#timers = new Timers(clock)
@@ -122,7 +126,7 @@ export class Supervised {
   /** Asks for an ordered end. Only the first cause counts. */
   stop(cause: StopCause): void {
     this.#cause ??= cause
-    this.#happen(this.supervision.graceMs === 0 ? 'kill-asked' : 'stop-asked')
+    this.#happen(this.supervision.graceMs === 0 || this.#held ? 'kill-asked' : 'stop-asked')
   }
 
   /** Ends it now, without grace. False when another cause came first. */
@@ -233,9 +237,12 @@ export class Supervised {
     this.#outputHeld = false
   }
 
-  /** Relayed streams go on to their descriptors from now on. */
-  passOn(): void {
+  /** The command is let go now: relayed streams go on to their descriptors. False, and nothing is done, where it is ending already. */
+  passOn(): boolean {
+    if (this.#state !== 'running') return false
+    this.#held = false
     this.stdio.passOn()
+    return true
   }
 
   /** The tree is gone, so what is in the pipes is all there will be; whoever still holds one is not waited for. */

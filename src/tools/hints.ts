@@ -11,7 +11,7 @@ export interface HintPolicy {
 }
 
 export interface Hint {
-  /** Name of the rule that would explain it: `write`, `permission` or `network`. */
+  /** Name of the rule that would explain it: `write`, `permission`, `network` or `tree-ends`. */
   readonly rule: string
   /** One line, beginning `hint:`. */
   readonly text: string

@@ -3,6 +3,7 @@
  * the launcher, and says how the launch ended in the words of the contract.
  */
 import { WALL_MS_DEFAULT } from '../bounds.js'
+import { limitText } from '../confinement/limit-units.js'
 import { Refusal } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Ending, Outcome } from '../outcome.js'
@@ -87,9 +88,12 @@ function told(
   const stdout = renderCaptured(outcome.stdout)
   const stderr = renderCaptured(outcome.stderr)
   const clean = ending.kind === 'exited' && ending.status === 0
-  const hints: readonly Hint[] = clean ? [] : hintsFor(`${stdout.text}\n${stderr.text}`, tool.hints)
+  const hints: readonly Hint[] = [
+    ...(clean ? [] : hintsFor(`${stdout.text}\n${stderr.text}`, tool.hints)),
+    ...(outcome.output_held ? [LEFT_BEHIND] : []),
+  ]
   for (const { rule, text } of hints) context.emit({ kind: 'confinement-hint', call_id: context.callId, rule, text })
-  const note = noteOf(ending, outcome.output_held)
+  const note = noteOf(ending)
   return {
     output: {
       argv,
@@ -112,23 +116,29 @@ function told(
   }
 }
 
+/** Under a boundary that ends a tree by itself nobody counts what was left; an output that is still held shows it. */
+const LEFT_BEHIND: Hint = {
+  rule: 'tree-ends',
+  text: 'hint: a process that the command left behind still held its output, and was ended: nothing outlives the command that started it',
+}
+
 function endingAsJson(ending: Ending): Json {
   return { ...ending }
 }
 
 /** One line about an ending that the command did not choose; null when there is nothing to add. */
-function noteOf(ending: Ending, outputHeld: boolean): string | null {
+function noteOf(ending: Ending): string | null {
   switch (ending.kind) {
     case 'timed-out':
       return `timed out after ${ending.limit_ms} ms: SIGTERM was sent, then SIGKILL to what was left after the grace; output so far is kept`
     case 'cancelled':
       return 'cancelled before it was done; output so far is kept'
     case 'bound':
-      return `ended by its limit ${ending.name} (${ending.limit}); output so far is kept`
+      return `ended by its limit ${ending.name} (${limitText(ending.name, ending.limit)}); output so far is kept`
     case 'not-started':
       return ending.message
     case 'exited':
     case 'signalled':
-      return outputHeld ? 'a process left behind still held the output; it was ended' : null
+      return null
   }
 }

@@ -7,7 +7,9 @@ import { FLAGS, flagsOf } from '../../src/cli/flags.js'
 import { parseLimit } from '../../src/cli/limits.js'
 import { parseArgv } from '../../src/cli/parse.js'
 import { garbledWord } from '../../src/cli/raw-words.js'
+import { limitText } from '../../src/confinement/limit-units.js'
 import { isRefusal } from '../../src/errors.js'
+import type { LimitName } from '../../src/outcome.js'
 import { needs } from '../support/needs.js'
 
 function refusalOf(act: () => unknown): { code: string; message: string } {
@@ -150,6 +152,15 @@ t.test('limits: units, ranges and nonsense (A16)', async t => {
     ['wall=250', 'wall', 250],
     ['pids=64', 'pids', 64],
     ['output-total=1KiB', 'output-total', 1024],
+    ['memory=7', 'memory', 7],
+    ['memory=7B', 'memory', 7],
+    ['memory=2TiB', 'memory', 2 ** 41],
+    ['file-size=0.5KiB', 'file-size', 512],
+    ['cpu=1500ms', 'cpu', 1_500],
+    ['cpu=2m', 'cpu', 120_000],
+    ['wall=24h', 'wall', 86_400_000],
+    ['open-files=16', 'open-files', 16],
+    ['pids=1000000', 'pids', 1_000_000],
   ]
   for (const [text, name, value] of good) t.strictSame(parseLimit(text), { name, value }, text)
   const bad = [
@@ -168,8 +179,57 @@ t.test('limits: units, ranges and nonsense (A16)', async t => {
     '=3',
     'constructor=3',
     'memory=3kb',
+    'memory=3Kib',
+    'memory=0x10',
+    'memory= 3',
+    'memory=3 MiB',
+    'memory=+3',
+    'memory=1,5GiB',
+    'memory=.5GiB',
+    'memory=٣',
+    'memory=0.4',
+    'memory=9007199254740993',
+    'memory=99999999999999999999TiB',
+    'memory=3constructor',
+    'cpu=3MiB',
+    'cpu=3d',
+    'wall=24.1h',
+    'wall=2147483648',
+    'pids=1000001',
+    'pids=0',
+    'pids=0.4',
+    'pids=1.5',
+    'wall=1.5',
+    'memory=2.5B',
+    'open-files=15',
+    'file-size=0B',
+    'output-total=-1KiB',
+    'Memory=3',
+    'memory',
+    '',
   ]
   for (const text of bad) t.equal(refusalOf(() => parseLimit(text)).code, 'bad-limit', text)
+  t.match(
+    refusalOf(() => parseLimit('wall=25h')).message,
+    /wall takes a number from 1ms to 24h with one of ms, s, m, h$/,
+  )
+  t.match(refusalOf(() => parseLimit('open-files=3')).message, /open-files takes a number from 16 to 1000000$/)
+})
+
+t.test('a limit is told as it is given', async t => {
+  const texts: readonly [LimitName, number, string][] = [
+    ['wall', 600_000, '10m'],
+    ['wall', 1_500, '1500ms'],
+    ['cpu', 86_400_000, '24h'],
+    ['memory', 2 ** 31, '2GiB'],
+    ['memory', 2 ** 20 + 1, '1048577B'],
+    ['output', 65_536, '64KiB'],
+    ['pids', 256, '256'],
+  ]
+  for (const [name, value, text] of texts) {
+    t.equal(limitText(name, value), text)
+    if (name !== 'output') t.same(parseLimit(`${name}=${text}`), { name, value }, 'and taken back')
+  }
 })
 
 t.test('--env takes NAME=VALUE and nothing else', async t => {

@@ -1,8 +1,11 @@
 /** Input passed on through a FIFO: every byte in order, nothing held up, and a file's offset where the child left it. */
 import { spawn } from 'node:child_process'
-import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { isRefusal } from '../../src/errors.js'
 import { descriptorState, Feed } from '../../src/supervise/feed.js'
 import { sharedFifos } from '../../src/supervise/shared-fifos.js'
 import { finished } from '../support/children.js'
@@ -87,4 +90,17 @@ t.test('a FIFO of the host is passed on one way, to its end', { skip }, async t 
   const again = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   t.teardown(() => closeSync(again))
   t.equal(readSync(again, Buffer.alloc(10)), 0, 'nothing was written to the other one')
+})
+
+t.test('a socket of messages is refused before anything is opened', { skip }, async t => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.teardown(() => socket.close())
+  const { fd } = (socket as unknown as { _handle: { fd: number } })._handle
+  const pool = await sharedFifos([])
+  const before = readdirSync('/proc/self/fd').length
+  const refused = await Feed.open(pool, fd).catch((error: unknown) => error)
+  if (!isRefusal(refused, 'file-unreadable')) throw new Error(`not refused: ${String(refused)}`)
+  t.match(refused.message, /datagram, seqpacket.*nothing was run.*pipe/)
+  t.equal(readdirSync('/proc/self/fd').length, before, 'no descriptor is left')
 })

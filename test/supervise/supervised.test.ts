@@ -208,3 +208,18 @@ t.test('a signal that is aborted, before and after', async t => {
   early.exit(null, 'SIGTERM')
   t.match(await early.settled(), { cause: { kind: 'cancelled', by: 'signal' } })
 })
+
+t.test('held: an end that is asked for before the word is a KILL at once, and the word comes too late', async t => {
+  const run = await supervised({ held: true })
+  run.process.stop({ kind: 'timed-out', limit_ms: 1 })
+  t.same(run.tree.sent, ['KILL running'])
+  t.equal(run.process.passOn(), false)
+  run.exit(null, 'SIGKILL')
+  t.match((await run.settled())?.cause, { kind: 'timed-out' })
+  const gone = await supervised({ held: true })
+  t.equal(gone.process.passOn(), true)
+  gone.process.stop({ kind: 'timed-out', limit_ms: 1 })
+  t.same(gone.tree.sent, ['TERM running'], 'from then on there is a grace')
+  gone.exit(0)
+  await gone.settled()
+})

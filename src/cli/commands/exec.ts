@@ -5,14 +5,16 @@
 
 import { openBoundary } from '../../confinement/boundary.js'
 import { readHostFacts } from '../../confinement/host-facts.js'
+import { limitText } from '../../confinement/limit-units.js'
 import { Refusal, type RefusalCode, unreachable } from '../../errors.js'
-import { type Ending, type NotStartedCode, outcomeRecord } from '../../outcome.js'
+import { type Ending, type NotStartedCode, type Outcome, outcomeRecord } from '../../outcome.js'
 import { randomHex } from '../../random.js'
 import { closeInherited } from '../../supervise/descriptors.js'
 import { confineChoice, policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
 import { outputOf, stdinOf } from '../exec-stdio.js'
 import type { Io } from '../io.js'
+import { leadsNowhere, type Nowhere, nowhereText } from '../nowhere.js'
 import { type OutcomeSink, openOutcomeSink } from '../outcome-sink.js'
 import { SIGNAL_NUMBERS } from '../signal-numbers.js'
 import { escapeLines } from '../terminal-text.js'
@@ -52,18 +54,31 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     })
     if (outcome instanceof Refusal) return refuse(outcome, sink, io)
     const tampered = boundary.verify()
-    sink.write({ version: 1, ...outcomeRecord(outcome), tampered })
+    const nowhere = nowhereOf(outcome)
+    sink.write({ version: 1, ...outcomeRecord(outcome), tampered, ...(nowhere.length === 0 ? {} : { nowhere }) })
     const said = explanation(outcome.ending)
     if (said !== null) io.err.write(`harness: ${escapeLines(said)}\n`)
     for (const line of tampered) io.err.write(`harness: protected path: ${escapeLines(line)}\n`)
     for (const { stream, errno } of outcome.stream_failures ?? [])
       io.err.write(`harness: ${stream} could not be passed on to its end (${errno})\n`)
+    for (const lost of nowhere) io.err.write(`harness: ${nowhereText(lost)}\n`)
     const status = statusOf(outcome.ending, io)
     // What was to be read or written is not there: success would be a lie.
     return status === 0 && outcome.stream_failures !== undefined ? 1 : status
   } finally {
     await boundary.close()
   }
+}
+
+/** What the command wrote to streams that lead nowhere. The status stays its own: it may be what was meant. */
+function nowhereOf({ stdout, stderr }: Outcome): Nowhere[] {
+  const written = [
+    { fd: 1, stream: 'stdout', bytes: stdout.totalBytes },
+    { fd: 2, stream: 'stderr', bytes: stderr.totalBytes },
+  ] as const
+  return written
+    .filter(({ fd, bytes }) => bytes > 0 && leadsNowhere(fd))
+    .map(({ stream, bytes }) => ({ stream, bytes }))
 }
 
 /** Refusals that mean the command itself is missing or cannot be executed, as a shell would say it. */
@@ -111,7 +126,7 @@ function explanation(ending: Ending): string | null {
     case 'timed-out':
       return `ended at its deadline of ${ending.limit_ms} ms (--limit wall=TIME sets another)`
     case 'bound':
-      return `ended at its ${ending.name} limit of ${ending.limit} (--limit ${ending.name}=VALUE sets another)`
+      return `ended at its ${ending.name} limit of ${limitText(ending.name, ending.limit)} (--limit ${ending.name}=VALUE sets another)`
     case 'not-started':
       return ending.message
     case 'exited':
