@@ -9,17 +9,19 @@ import { type AppliedConfinement, type BoundaryName, type Ending, type Outcome, 
 import { checkLaunchFolders, type LaunchFolderRules } from '../paths/launch-folders.js'
 import { protectedNames } from '../paths/protected-names.js'
 import { temporaryFolder } from '../supervise/private-folder.js'
+import { terminalRefusal } from '../supervise/pty.js'
 import type { Input } from '../supervise/stdio.js'
 import { chooseBoundary } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
 import { readBoundSockets } from './host-facts.js'
 import { PATH_INSIDE } from './inside-env.js'
 import { knownFailure, meansNoFreshProc } from './known-failures.js'
-import { launch, type Stream } from './launch.js'
+import { launch } from './launch.js'
 import { planLaunch } from './launch-plan.js'
 import { planted } from './planted.js'
 import { landPolicy } from './policy.js'
 import { proved, remember } from './proved.js'
+import type { Stream, TerminalWish } from './spawn-plan.js'
 import type { ConfineChoice, HostFacts, LaunchPlan, Policy, PolicyRequest } from './types.js'
 
 export interface BoundaryRequest {
@@ -47,6 +49,8 @@ export interface RunRequest {
   /** Absent: captured. */
   readonly stdout?: Stream
   readonly stderr?: Stream
+  /** Absent: none. Present: the command has a terminal that programs know as `term`; see `launch`. */
+  readonly terminal?: TerminalWish & { readonly term: string }
   /** Milliseconds; the policy's wall limit stands above it. Absent: that limit. */
   readonly wallMs?: number
   /** TERM to KILL; absent: 2 s. */
@@ -147,6 +151,8 @@ export class Boundary {
    * returned as a Refusal, what was started as an Outcome.
    */
   async run(request: RunRequest): Promise<Outcome | Refusal> {
+    const noTerminal = request.terminal === undefined ? null : await terminalRefusal()
+    if (noTerminal !== null) return noTerminal
     const { policy, options } = this.#standing
     const planned = (boundary: BoundaryName) =>
       planLaunch({
@@ -156,6 +162,7 @@ export class Boundary {
         facts: { ...options.facts, boundSockets: readBoundSockets() },
         command: request.argv,
         ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
+        ...(request.terminal === undefined ? {} : { terminal: request.terminal }),
       })
     const running = this.#launch(request, planned)
     this.#running.add(running)
@@ -248,6 +255,7 @@ export class Boundary {
       stdin: request.stdin ?? null,
       stdout: request.stdout ?? 'capture',
       stderr: request.stderr ?? 'capture',
+      ...(request.terminal === undefined ? {} : { terminal: request.terminal }),
       signal: this.#closed ? AbortSignal.abort('caller') : this.#signalFor(request),
       ...(kill === undefined ? {} : { kill }),
       wallMs: Math.min(request.wallMs ?? policy.limits.wall, policy.limits.wall),

@@ -34,18 +34,46 @@ shift
 done
 shift`
 
+/** Marks the second start of the script below: the first argument is an option or `--` otherwise. */
+const TAKEN = 'taken'
+
 /**
- * The script's bytes. `stderr`: `kept` leaves the descriptor alone; `given` takes the command's from descriptor 8, so that
- * what bubblewrap itself says before comes to us.
+ * Starts itself again as the leader of a session whose controlling terminal is stdin (setsid(1) `-c`, of util-linux and busybox
+ * alike; it forks only for a leader of a process group, which the first program is not). That the terminal was taken is seen
+ * before anything of the command runs.
  */
-export function holdScript(stderr: 'kept' | 'given'): Uint8Array {
-  return SCRIPTS[stderr]
+const TAKE_TERMINAL = `\
+if [ "$1" = ${TAKEN} ]; then shift
+else
+[ -x /usr/bin/setsid ] && exec /usr/bin/setsid -c "$0" ${TAKEN} "$@"
+[ -x /bin/setsid ] && exec /bin/setsid -c "$0" ${TAKEN} "$@"
+echo 'terminal: no program setsid inside' >&2
+exit ${GIVEN_UP}
+fi
+: </dev/tty || exit ${GIVEN_UP}
+`
+
+/** What the command gets: `kept` is the launcher's own stderr; `given` and `terminal` take it from descriptor 8. */
+export type HeldStdio = 'kept' | 'given' | 'terminal'
+
+/**
+ * The script's bytes. `kept` leaves the descriptors alone; `given` takes stderr from descriptor 8, so that what bubblewrap itself
+ * says before comes to us; `terminal` does that too and makes stdin, a terminal, the controlling one.
+ */
+export function holdScript(stdio: HeldStdio): Uint8Array {
+  return SCRIPTS[stdio]
 }
 
-function script(takeStderr: string): Uint8Array {
+function script(takeTerminal: string, takeStderr: string): Uint8Array {
   return Buffer.from(
-    `#!/bin/sh\n${LIMITS}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${takeStderr}exec 7<&-\nexec "$@"\n`,
+    `#!/bin/sh\n${takeTerminal}${LIMITS}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${takeStderr}exec 7<&-\nexec "$@"\n`,
   )
 }
 
-const SCRIPTS = { kept: script(''), given: script('exec 2>&8 8>&-\n') } as const
+const TAKE_STDERR = 'exec 2>&8 8>&-\n'
+
+const SCRIPTS = {
+  kept: script('', ''),
+  given: script('', TAKE_STDERR),
+  terminal: script(TAKE_TERMINAL, TAKE_STDERR),
+} as const

@@ -1,6 +1,7 @@
 /** The environment inside the boundary: built from nothing, so that nothing of ours is in it (decisions 35). */
 import { Refusal } from '../errors.js'
 import { isWithin } from '../paths/resolve.js'
+import type { Policy } from './types.js'
 
 /** HOME inside. */
 export const HOME_INSIDE = '/home/agent'
@@ -47,6 +48,19 @@ export function insideEnv({ extra, pathFolders, visible, notSearched }: InsideEn
     USER: USER_INSIDE,
     ...extra,
   }
+}
+
+/**
+ * The environment of a launch with a terminal of its own: `term` is the name by which programs know what it can do (term(7)),
+ * and colours are welcome (decisions 35). What `--env` has set stays.
+ */
+export function terminalEnv(
+  { env, envSet }: Pick<Policy, 'env' | 'envSet'>,
+  term: string,
+): Readonly<Record<string, string>> {
+  const defaults: [string, string][] = Object.entries(env).filter(([name]) => name !== 'NO_COLOR')
+  const kept = envSet.map((name): [string, string] => [name, env[name] ?? ''])
+  return Object.fromEntries([...defaults, ['TERM', term], ...kept])
 }
 
 function checkVariable(name: string, value: string): void {

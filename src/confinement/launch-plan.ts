@@ -8,7 +8,7 @@ import type { AppliedConfinement, BoundaryName } from '../outcome.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { bwrapArgv } from './bwrap-argv.js'
 import { guaranteesOf } from './guarantees.js'
-import { LAUNCHER_ENV } from './inside-env.js'
+import { LAUNCHER_ENV, terminalEnv } from './inside-env.js'
 import { planLimits } from './launch-limits.js'
 import { orderMounts } from './mount-order.js'
 import { hideHostSockets } from './policy-sockets.js'
@@ -25,6 +25,8 @@ export interface PlanRequest {
   readonly command: readonly string[]
   /** Relative to the workspace; absent: the workspace. Whether it may be entered is judged before every launch. */
   readonly cwd?: string
+  /** The launch gets a terminal that programs know by this name (TERM). Absent: none. */
+  readonly terminal?: { readonly term: string }
 }
 
 /** Node's names of the processors a filter exists for. */
@@ -35,7 +37,15 @@ const ARCHES: Readonly<Record<string, FilterArch>> = { x64: 'x86_64', arm64: 'aa
  * `architecture-unsupported`, `nul-in-argument`, `argument-too-long`, `too-many-words`, the program codes of
  * `program-inside`, and any folder code for a working folder that cannot be landed.
  */
-export function planLaunch({ boundary, policy, facts, command, cwd = '.' }: PlanRequest): LaunchPlan | Refusal {
+export function planLaunch({
+  boundary,
+  policy: landed,
+  facts,
+  command,
+  cwd = '.',
+  terminal,
+}: PlanRequest): LaunchPlan | Refusal {
+  const policy = terminal === undefined ? landed : { ...landed, env: terminalEnv(landed, terminal.term) }
   if (boundary !== 'bubblewrap' && boundary !== 'bubblewrap-hostproc') {
     return new Refusal(
       'not-built-yet',

@@ -8,31 +8,21 @@ import { type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
 import { LaunchFolders } from '../paths/launch-folders.js'
 import { type Clock, graceMs as checkedGraceMs, limitMs, systemClock } from '../supervise/deadline.js'
 import { inheritableRefusal } from '../supervise/descriptors.js'
-import { guarded } from '../supervise/guardian.js'
+import { startGuard } from '../supervise/guardian.js'
 import { type NamespaceHost, NamespaceTree, namespaceHost } from '../supervise/namespace-kill.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
+import { Pty } from '../supervise/pty.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
-import { type SpawnPlan, start } from '../supervise/spawn.js'
-import type { Extra, Input } from '../supervise/stdio.js'
+import { start } from '../supervise/spawn.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
 import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { endingOf, memoryTooSmall } from './ending.js'
-import { holdScript } from './hold.js'
 import { Release } from './release.js'
+import { heldStdio, type LaunchStdio, spawnPlan } from './spawn-plan.js'
 import { protectedState, tampered } from './tampering.js'
-import { CHILD_FDS, type LaunchPlan } from './types.js'
+import type { LaunchPlan } from './types.js'
 
-/**
- * `fd` is handed to the command itself, which can open what is behind it again, for reading and writing and on the mount
- * of the host: never a plain file, device or terminal. `relay` gets what the command writes, and the command gets a FIFO.
- */
-export type Stream = 'capture' | { readonly fd: number } | { readonly relay: number }
-
-export interface LaunchOptions {
-  /** Null: /dev/null. Bytes: a file that can be read more than once. */
-  readonly stdin: Input
-  readonly stdout: Stream
-  readonly stderr: Stream
+export interface LaunchOptions extends LaunchStdio {
   /** Aborted with a `CancelledBy` as reason: TERM, the grace, KILL. */
   readonly signal: AbortSignal
   /** Aborted: KILL at once, whatever grace is left. Absent: the grace is never cut short. */
@@ -46,14 +36,11 @@ export interface LaunchOptions {
   readonly clock?: Clock
 }
 
-/** Options longer than this travel through a descriptor, so that they never meet the kernel's bound on argument lists. */
-const ARGS_INLINE_BYTES_MAX = 100 * 1024
-
 /**
  * Launches `plan`; `folders` is a verdict of `checkLaunchFolders` on this very launch (decisions 37). Everything that can
  * happen to the command is an outcome. Throws a Refusal where the call itself is refused before anything is started:
  * `bad-limit`, `inheritable-descriptors` (looked for at the first launch: only what we inherit, never what we open, is
- * inheritable), `control-file-inside` for the folder of our FIFOs.
+ * inheritable), `terminal-unavailable`, `control-file-inside` for the folder of our FIFOs.
  */
 export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: LaunchOptions): Promise<Outcome> {
   if (!LaunchFolders.made(folders)) throw new TypeError('launch() takes a verdict of checkLaunchFolders()')
@@ -116,18 +103,6 @@ function makeGroup(plan: LaunchPlan, launchId: string): LaunchGroup | null | Not
   }
 }
 
-/** Without it a tree could outlive us, so nothing is started where it cannot be had. */
-function startGuard(): ReturnType<typeof guarded> | NotStarted {
-  try {
-    return guarded()
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const text = `what ends the command when we are killed cannot be started: ${String(error)}`
-    return notStarted('sandbox-failed', text, { errno })
-  }
-}
-
 interface Run {
   readonly supervised: Supervised
   readonly release: Release
@@ -140,7 +115,6 @@ async function startIn(
   clock: Clock,
   group: LaunchGroup | null,
 ): Promise<Run | NotStarted> {
-  const stderr = isGiven(options.stderr) ? 'given' : 'kept'
   let tree: NamespaceTree | undefined
   const { limits } = plan.policy
   const supervision = {
@@ -157,19 +131,25 @@ async function startIn(
     },
   }
   const outside = [plan.policy.workspace, ...plan.policy.writes].map(rule => rule.path)
+  const { terminal } = options
+  const pty = terminal === undefined ? null : await Pty.open(terminal.size, plan.identity)
+  if (pty !== null && 'kind' in pty) return pty
   const supervised = await start(
-    { ...spawnPlan(plan, options), ...(group === null ? {} : { around: spawn => group.started(spawn) }) },
+    { ...spawnPlan(plan, options, pty), ...(group === null ? {} : { around: spawn => group.started(spawn) }) },
     supervision,
     () => sharedFifos(outside),
   )
-  if ('kind' in supervised) return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
+  if ('kind' in supervised) {
+    pty?.close()
+    return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
+  }
   if (tree === undefined) throw new Error('a supervised process without a tree')
   const release = new Release({ supervised, tree, group, plan })
   const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(options.signal) })
   if (options.kill?.aborted) killNow()
   options.kill?.addEventListener('abort', killNow)
   void supervised.ended.then(() => options.kill?.removeEventListener('abort', killNow))
-  return { supervised, release, stderr }
+  return { supervised, release, stderr: heldStdio(options) === 'kept' ? 'kept' : 'given' }
 }
 
 /** A group lists its members in one read, where a namespace's are found by looking at every process there is. */
@@ -189,37 +169,6 @@ function launcherFailed(plan: LaunchPlan, failed: NotStarted): NotStarted {
   // Version 1 of control groups refuses a limit that more is charged for already.
   if (failed.errno === 'EBUSY') return memoryTooSmall(plan) ?? failed
   return notStarted('sandbox-failed', `${plan.file} could not be started: ${failed.message}`, failed)
-}
-
-function spawnPlan(plan: LaunchPlan, options: LaunchOptions): SpawnPlan {
-  const options_ = plan.args.slice(0, plan.optionWords)
-  const long = options_.reduce((sum, word) => sum + word.length + 1, 0) > ARGS_INLINE_BYTES_MAX
-  const extra = new Map<number, Extra>([
-    [CHILD_FDS.seccomp, { bytes: plan.seccomp }],
-    [CHILD_FDS.status, 'pipe'],
-    [CHILD_FDS.first, { bytes: holdScript(isGiven(options.stderr) ? 'given' : 'kept') }],
-    [CHILD_FDS.hold, 'pipe'],
-    ...plan.files.map(({ fd, bytes }): [number, Extra] => [fd, { bytes }]),
-  ])
-  if (long) extra.set(CHILD_FDS.args, { bytes: Buffer.from(options_.map(word => `${word}\0`).join('')) })
-  if (isGiven(options.stderr)) extra.set(CHILD_FDS.stderr, options.stderr)
-  return {
-    file: plan.file,
-    args: long ? ['--args', String(CHILD_FDS.args), ...plan.args.slice(plan.optionWords)] : plan.args,
-    env: plan.env,
-    cwd: '/',
-    identity: plan.identity,
-    // The plan's file is a landed launcher that the host facts have vouched for.
-    format: 'judged',
-    stdin: options.stdin,
-    stdout: options.stdout,
-    stderr: isGiven(options.stderr) ? 'pipe' : options.stderr,
-    extra,
-  }
-}
-
-function isGiven(stream: Stream): stream is { readonly fd: number } {
-  return stream !== 'capture' && 'fd' in stream
 }
 
 function tooManyWords({ args }: LaunchPlan): NotStarted {

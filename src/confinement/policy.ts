@@ -66,6 +66,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
       visible,
       notSearched: [workspace.path, ...writes.map(pathOf)],
     }),
+    envSet: Object.keys(request.env).sort(),
     limits: limitsOf(request),
     controlFiles: request.controlFiles.map(file => ({ ...file })),
     ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),

@@ -77,6 +77,8 @@ export interface Policy {
   readonly programs: readonly string[] | null
   /** The complete environment inside. */
   readonly env: Readonly<Record<string, string>>
+  /** Names in it that `--env` has set: no default of a launch stands above them. */
+  readonly envSet: readonly string[]
   readonly limits: Readonly<Record<Exclude<LimitName, 'output-total'>, number>> & { readonly 'output-total'?: number }
   readonly controlFiles: readonly ControlFile[]
   readonly cgroupRoot?: string

@@ -2,7 +2,7 @@
  * Descriptors that came to us open across exec. What we start would inherit them, and Node cannot mark them, so the
  * program closes them at its start and the library refuses to launch while one is open (decisions 5).
  */
-import { closeSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 
 /** close-on-exec as /proc/self/fdinfo spells it: O_CLOEXEC among the octal `flags` (proc_pid_fdinfo(5)). */
@@ -16,7 +16,7 @@ export function inheritable(): number[] {
   if (process.platform !== 'linux') return []
   return descriptors()
     .map(Number)
-    .filter(fd => fd > 2 && !closesOnExec(fd))
+    .filter(fd => fd > 2 && !covers.has(fd) && !closesOnExec(fd))
 }
 
 function descriptors(): string[] {
@@ -70,4 +70,35 @@ export function inheritableRefusal(): Refusal<'inheritable-descriptors'> | null 
     { descriptors },
     `descriptors ${descriptors.join(', ')} are open without close-on-exec and a launched command would inherit them: close them, or start this process without them`,
   )
+}
+
+/** Descriptor → the one that a child gets in its place. */
+const covers = new Map<number, number>()
+
+/**
+ * Keeps `fd`, which something other than Node has opened without close-on-exec, from what is started from now on: a child finds
+ * /dev/null at its number. Returns what ends that, to be called right after `fd` is closed. Only starts of this package heed it.
+ */
+export function keepFromChildren(fd: number): () => void {
+  const nothing = openSync('/dev/null', constants.O_RDWR)
+  covers.set(fd, nothing)
+  return () => {
+    if (covers.get(fd) === nothing) covers.delete(fd)
+    closeSync(nothing)
+  }
+}
+
+/** Numbers of what is kept from children now. */
+export function keptFromChildren(): readonly number[] {
+  return [...covers.keys()]
+}
+
+/** A child's descriptors by number, with /dev/null where it would inherit what is kept from it and its plan says nothing else. */
+export function covered<Slot>(slots: readonly (Slot | 'ignore')[]): (Slot | number | 'ignore')[] {
+  const all: (Slot | number | 'ignore')[] = [...slots]
+  for (const [number, nothing] of covers) {
+    while (all.length <= number) all.push('ignore')
+    if (all[number] === 'ignore') all[number] = nothing
+  }
+  return all
 }

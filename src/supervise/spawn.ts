@@ -2,11 +2,12 @@
  * The one place that starts processes. It refuses what the kernel would refuse with a worse answer, starts the child in
  * a session and group of its own with exactly the descriptors it is given, and tells apart why a start failed.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { statSync, writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { ARGUMENT_BYTES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
+import { covered } from './descriptors.js'
 import type { FifoPool } from './fifo-pool.js'
 import { signalled } from './processes.js'
 import { judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
@@ -122,7 +123,7 @@ async function spawnChild(plan: SpawnPlan, stdio: ChildStdio): Promise<SpawnedCh
 }
 
 function spawnNow({ file, args, argv0 = file, env, cwd, identity }: SpawnPlan, { slots }: ChildStdio): ChildProcess {
-  return spawn(file, [...args], { argv0, env: { ...env }, cwd, stdio: slots, detached: true, ...identity })
+  return spawn(file, [...args], { argv0, env: { ...env }, cwd, stdio: covered(slots), detached: true, ...identity })
 }
 
 /** Ends a process that nobody will supervise; what waits for a word from us reads end-of-file. */
@@ -221,11 +222,21 @@ export function runToEnd(file: string, args: readonly string[]): Promise<string>
   })
 }
 
+/**
+ * Runs a small program of the system to its end with the terminal `fd` as its stdin; false where it is missing or fails. It waits,
+ * because a terminal must be in order before the next thing happens; its work is one system call (stty).
+ */
+export function runOnTerminal(file: string, args: readonly string[], fd: number): boolean {
+  const options = { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: HELPER_MS, cwd: '/' }
+  return spawnSync(file, args, { ...options, stdio: covered([fd, 'ignore', 'ignore']) }).status === 0
+}
+
 /** A process of ours that runs beside everything else and keeps nothing waiting. */
 export interface Beside {
   alive(): boolean
-  /** Writes to its stdin at once; a reader that is gone is no error. */
-  tell(text: string): void
+  /** Writes to its stdin at once. False where it does not take the words: it has gone, or does not read. */
+  tell(text: string): boolean
+  onExit(then: () => void): void
 }
 
 /**
@@ -234,19 +245,19 @@ export interface Beside {
  */
 export function startBeside(file: string, args: readonly string[]): Beside {
   const child = spawn(file, [...args], {
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: covered(['pipe', 'ignore', 'ignore']),
     env: { PATH: '/usr/bin:/bin' },
     cwd: '/',
     detached: true,
   })
   child.on('error', () => undefined)
-  if (child.pid === undefined) throw notBeside(file, child.stdin)
+  const { stdin } = child
+  if (child.pid === undefined || stdin === null) throw notBeside(file, stdin)
   let alive = true
   child.once('exit', () => {
     alive = false
   })
   child.unref()
-  const { stdin } = child
   stdin.on('error', () => undefined)
   const handle = (stdin as unknown as { readonly _handle?: { readonly fd?: number; unref?(): void } })._handle
   handle?.unref?.()
@@ -254,13 +265,15 @@ export function startBeside(file: string, args: readonly string[]): Beside {
     alive: () => alive,
     tell(text) {
       const fd = handle?.fd
-      if (!alive || fd === undefined || fd < 0) return
+      if (!alive || fd === undefined || fd < 0) return false
       try {
-        writeSync(fd, text)
+        return writeSync(fd, text) === Buffer.byteLength(text)
       } catch (error) {
         if (errnoOf(error) === undefined) throw error
+        return false
       }
     },
+    onExit: then => void child.once('exit', then),
   }
 }
 

@@ -7,6 +7,8 @@ import { BoundedOutput } from './bounded-output.js'
 import { Capture } from './capture.js'
 import { Feed } from './feed.js'
 import type { FifoPool } from './fifo-pool.js'
+import type { Pty } from './pty.js'
+import { PtyCapture, type Screen } from './pty-capture.js'
 import { openBytes } from './unnamed-file.js'
 
 /**
@@ -22,7 +24,7 @@ export type Input = null | { readonly fd: number } | { readonly bytes: Uint8Arra
  * socket); both streams with the same number share one FIFO, so that their bytes stay in order. `pipe`: a socket of Node,
  * for what only launchers of ours write. `fd`: a descriptor of ours, passed on; its holder can open it again with other rights.
  */
-export type Output = null | 'capture' | 'pipe' | { readonly fd: number } | { readonly relay: number }
+export type Output = null | 'capture' | 'pipe' | { readonly fd: number } | { readonly relay: number } | Screen
 
 /** What a child finds at a number above 2. `pipe`: a socket whose other end is in `Supervised.pipes`. */
 export type Extra = { readonly fd: number } | { readonly bytes: Uint8Array } | 'pipe'
@@ -52,10 +54,11 @@ export type Slot = 'ignore' | 'pipe' | number
 /** Descriptors opened for one child. Call {@link ChildStdio.spawned} or {@link ChildStdio.finish} in the end, on every way. */
 export class ChildStdio {
   readonly slots: Slot[] = []
-  readonly #captures = new Map<1 | 2, Capture>()
+  readonly #captures = new Map<1 | 2, Capture | PtyCapture>()
   readonly #plain = new Map<1 | 2, BoundedOutput>()
   readonly #ours: number[] = []
   #feed: Feed | undefined
+  #pty: Pty | undefined
   #open = 0
   #onClosed: () => void = () => undefined
 
@@ -101,6 +104,7 @@ export class ChildStdio {
       return 'pipe'
     }
     if (output !== 'capture' && 'fd' in output) return output.fd
+    if (output !== 'capture' && 'pty' in output) return this.#screenSlot(number, output, keptBytes)
     const first = this.#captures.get(1)
     if (output !== 'capture' && first?.relay === output.relay) {
       this.#captures.set(number, first)
@@ -114,8 +118,15 @@ export class ChildStdio {
     return fifo.writer
   }
 
+  #screenSlot(number: 1 | 2, screen: Screen, keptBytes: number): Slot {
+    this.#captures.set(number, new PtyCapture(screen, keptBytes))
+    this.#pty = screen.pty
+    return screen.pty.slave
+  }
+
   /** Closes what only the child needs; right after the spawn, or an end-of-file never comes. */
   spawned(): void {
+    this.#pty?.given()
     for (const fd of this.#ours.splice(0)) closeSync(fd)
   }
 
@@ -183,7 +194,7 @@ export class ChildStdio {
   }
 
   /** Each once: two numbers can share one. */
-  get #streams(): ReadonlySet<Capture> {
+  get #streams(): ReadonlySet<Capture | PtyCapture> {
     return new Set(this.#captures.values())
   }
 

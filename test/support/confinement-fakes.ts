@@ -67,6 +67,7 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     owner: { uid: 1000, gid: 1000 },
     programs: null,
     env: { HOME: '/home/agent', PATH: '/usr/bin' },
+    envSet: [],
     limits: DEFAULT_LIMITS,
     controlFiles: [],
     ...parts,

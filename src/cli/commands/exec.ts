@@ -3,9 +3,11 @@
  * stand in front of any command; 124 to 127 are ours (decisions 4).
  */
 
+import { WALL_MS_MAX } from '../../bounds.js'
 import { openBoundary } from '../../confinement/boundary.js'
 import { readHostFacts } from '../../confinement/host-facts.js'
 import { limitText } from '../../confinement/limit-units.js'
+import type { PolicyRequest } from '../../confinement/types.js'
 import { Refusal, type RefusalCode, unreachable } from '../../errors.js'
 import { type Ending, type NotStartedCode, type Outcome, outcomeRecord } from '../../outcome.js'
 import { randomHex } from '../../random.js'
@@ -29,13 +31,14 @@ const SIGNAL_BASE = 128
 export async function exec({ given, words }: Invocation, io: Io): Promise<number> {
   const sink = openOutcomeSink(given, io)
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs: null })
+  const tty = given.has('--tty')
   const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
   closeInherited()
   io.handleSignals()
   const counted = request.limits['output-total'] !== undefined
   const boundary = await openBoundary({
     confine: confineChoice('exec', given),
-    request,
+    request: tty ? unhurried(request) : request,
     facts,
     runId: randomHex(8),
     onEvent: () => {},
@@ -43,15 +46,19 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     probe: 'launch',
   })
   if (boundary instanceof Refusal) return refuse(boundary, sink, io)
+  // Loaded for a terminal alone: most commands have none.
+  const terminal = tty ? (await import('../exec-terminal.js')).execTerminal(io) : null
   try {
     const outcome = await boundary.run({
       argv: words,
       purpose: 'exec',
-      stdin: stdinOf(),
-      stdout: outputOf(1, counted),
-      stderr: outputOf(2, counted),
+      ...(terminal === null
+        ? { stdin: stdinOf(), stdout: outputOf(1, counted), stderr: outputOf(2, counted) }
+        : { stdout: { relay: 1 }, terminal: terminal.wish }),
       signal: io.stop,
+      kill: io.kill,
     })
+    terminal?.close()
     if (outcome instanceof Refusal) return refuse(outcome, sink, io)
     const tampered = boundary.verify()
     const nowhere = nowhereOf(outcome)
@@ -66,8 +73,14 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     // What was to be read or written is not there: success would be a lie.
     return status === 0 && outcome.stream_failures !== undefined ? 1 : status
   } finally {
+    terminal?.close()
     await boundary.close()
   }
+}
+
+/** A person at a terminal takes longer than any program: without `--limit wall` the bound is the longest there is. */
+function unhurried(request: PolicyRequest): PolicyRequest {
+  return { ...request, limits: { wall: WALL_MS_MAX, ...request.limits } }
 }
 
 /** What the command wrote to streams that lead nowhere. The status stays its own: it may be what was meant. */
