@@ -1,5 +1,5 @@
 /** Options of one command alone. */
-import { built, type Flag, planned, repeat } from './row.js'
+import { built, type Flag, repeat } from './row.js'
 
 export const COMMAND_FLAGS: readonly Flag[] = [
   ...built(
@@ -14,6 +14,11 @@ export const COMMAND_FLAGS: readonly Flag[] = [
   ...built(
     ['exec'],
     [
+      [
+        '--tty',
+        null,
+        'a terminal inside for interactive programs: every key is theirs, Ctrl-] twice within a second leaves; needs node-pty',
+      ],
       ['--outcome-fd', 'N', 'write the outcome record to descriptor N'],
       ['--outcome-file', 'PATH', 'write the outcome record to PATH', { conflicts: ['--outcome-fd'] }],
     ],
@@ -33,5 +38,4 @@ export const COMMAND_FLAGS: readonly Flag[] = [
     ],
   ),
   // Known, not built: refused by name.
-  ...planned(['exec'], [['--tty', null, '']]),
 ]
