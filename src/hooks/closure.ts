@@ -16,6 +16,7 @@ import {
 } from './program.js'
 import { startUpFiles } from './start-up-files.js'
 import { type Unwrapped, unwrap } from './wrappers.js'
+import { landedPath } from './write-set.js'
 
 export type MemberRole = 'program' | 'interpreter' | 'loader' | 'argument' | 'start-up'
 
@@ -173,8 +174,7 @@ class Collector {
   }
 
   #put(role: MemberRole, named: string, inspected: Inspected): void {
-    const { cwd } = this.context
-    const path = inspected.facts?.path ?? (named.startsWith('/') ? named : `${cwd}/${named}`)
+    const path = inspected.facts?.path ?? landedPath(inspected.walk) ?? named
     // The script that a first line leads from is in the argv again: the first role it was seen in is the one that tells.
     if (!this.#members.has(path)) this.#members.set(path, { role, named, path, facts: inspected.facts, inspected })
   }
