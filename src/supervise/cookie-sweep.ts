@@ -1,60 +1,101 @@
 /**
- * Finds what a group kill cannot: a process that moved to a session of its own. Each unconfined launch carries a cookie
- * in its environment, and a child keeps the environment it was given (proc_pid_environ(5)). A program that replaces its
- * environment escapes the sweep; only a namespace holds that one.
+ * Finds what a group kill cannot: a process that moved to another group or session. Each unconfined launch carries a cookie
+ * in its environment, and a child keeps the environment it was given (proc_pid_environ(5)); what stays in the session is
+ * found by that, and a child of any of these by its parent. A program that leaves the session, replaces its environment and
+ * outlives its parent is not found, nor one that hides its environment (PR_SET_DUMPABLE of prctl(2), a set-id program);
+ * only a namespace holds those.
  */
-
 import { readFileSync } from 'node:fs'
 import { systemClock } from './deadline.js'
 import { GroupTree } from './group-kill.js'
-import { isAlive, lastPid, processIds, processState, signalled } from './processes.js'
+import { isAlive, lastPid, type ProcessState, pidsAtMost, processIds, processState, signalled } from './processes.js'
 import type { Leader, Tree } from './tree.js'
 
 /** Name of the cookie; its value is the launch id. */
 export const COOKIE = 'HARNESS_LAUNCH_ID'
 
-/** A launch older than this may have seen the pid counter go round, so all processes are looked at. */
-const PIDS_IN_ORDER_MS = 60_000
+/**
+ * What a launch has started has later numbers than its leader, until the counter has gone round; then all processes are
+ * looked at. No machine starts so many a second that a launch of this age, in ms, could have seen that.
+ */
+const IN_ORDER_MS = { ofFew: 2_000, ofMany: 60_000 } as const
+/** Numbers to give on a kernel that was built or set for many processes; others have 32 768 (proc_sys_kernel(5), `pid_max`). */
+const MANY_PIDS = 1_000_000
+
+/** Looks that find nothing while processes are being started everywhere; then the last one is believed. */
+const UNSETTLED_LOOKS_MAX = 3
 
 export interface SweepRequest {
   readonly launchId: string
-  /** Pid of the launch's leader: what it started has later numbers, until the counter starts again. */
+  /** Pid of the launch's leader, which leads a session and a group. */
   readonly leader: number
+  /** While it runs its number is its own; reaped, it is somebody else's as soon as a process has it. */
+  readonly state: Leader
   readonly ageMs: number
 }
 
-/** Live processes that carry the cookie and are not in the leader's own group. Linux; elsewhere none can be told. */
-export function cookieHolders({ launchId, leader, ageMs }: SweepRequest): number[] {
-  if (process.platform !== 'linux') return []
-  const mark = `\0${COOKIE}=${launchId}\0`
-  return processIds()
-    .filter(isCandidate(leader, ageMs))
-    .filter(pid => carries(pid, mark) && isStray(pid, leader))
+export interface Look {
+  /** Live processes of the launch that are not in the leader's own group. */
+  readonly strays: readonly number[]
+  /** Nothing was started on the machine meanwhile and every environment could be read: nothing was missed. */
+  readonly settled: boolean
+}
+
+/** Linux; elsewhere none can be told. */
+export function look(request: SweepRequest): Look {
+  const before = lastPid()
+  const { leader, ageMs } = request
+  const states = new Map<number, ProcessState>()
+  for (const pid of processIds().filter(isCandidate(leader, ageMs))) {
+    const state = processState(pid)
+    if (state !== null && isAlive(state)) states.set(pid, state)
+  }
+  const mark = `\0${COOKIE}=${request.launchId}\0`
+  const ours = new Set<number>(request.state === 'running' ? [leader] : [])
+  const sessionIsOurs = request.state === 'running' || processState(leader) === null
+  let readable = true
+  for (const [pid, state] of states) {
+    const environment = environmentOf(pid)
+    // Empty for the moment in which a program is being replaced by another (execve(2)).
+    if (environment === '') readable = false
+    if (environment?.includes(mark) || (sessionIsOurs && state.session === leader)) ours.add(pid)
+  }
+  addDescendants(ours, states)
+  ours.delete(leader)
+  const strays = [...ours].filter(pid => states.get(pid)?.group !== leader)
+  return { strays, settled: readable && before !== null && before === lastPid() }
 }
 
 function isCandidate(leader: number, ageMs: number): (pid: number) => boolean {
   const last = lastPid()
-  if (last === null || ageMs > PIDS_IN_ORDER_MS) return pid => pid !== process.pid
+  const inOrderMs = pidsAtMost() >= MANY_PIDS ? IN_ORDER_MS.ofMany : IN_ORDER_MS.ofFew
+  if (last === null || ageMs > inOrderMs) return pid => pid !== process.pid
   return last >= leader ? pid => pid > leader && pid <= last : pid => pid > leader || pid <= last
 }
 
-function carries(pid: number, mark: string): boolean {
+/** Null where it may not be read, or the process has gone. */
+function environmentOf(pid: number): string | null {
   try {
-    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(mark)
+    const text = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    return text === '' ? '' : `\0${text}`
   } catch {
-    return false
+    return null
   }
 }
 
-function isStray(pid: number, leader: number): boolean {
-  const state = processState(pid)
-  return state !== null && isAlive(state) && state.group !== leader
+function addDescendants(ours: Set<number>, states: ReadonlyMap<number, ProcessState>): void {
+  for (let size = -1; size !== ours.size; ) {
+    size = ours.size
+    for (const [pid, { parent }] of states) if (ours.has(parent)) ours.add(pid)
+  }
 }
 
-/** A group, and whatever of it moved to other sessions. */
+/** A group, and whatever of it moved elsewhere. */
 export class CookieTree implements Tree {
   readonly #group: GroupTree
   readonly #startedAt = systemClock.now()
+  #gone = false
+  #unsettled = 0
 
   constructor(
     private readonly leader: number,
@@ -64,24 +105,33 @@ export class CookieTree implements Tree {
   }
 
   term(leader: Leader): void {
+    const { strays } = this.#look(leader)
     this.#group.term(leader)
-    for (const pid of this.#strays()) signalled(pid, 'SIGTERM')
+    for (const pid of strays) signalled(pid, 'SIGTERM')
   }
 
+  /** Looks first: what has lost its parent to the group's end is not found by it any more. */
   kill(leader: Leader): number {
+    const { strays } = this.#look(leader)
     const members = this.#group.kill(leader)
-    const strays = this.#strays()
     for (const pid of strays) signalled(pid, 'SIGKILL')
     return leader === 'reaped' ? members + strays.length : 0
   }
 
   /** Asked after every launch: the group first, because it is one call, then the sweep. */
   empty(leader: Leader): boolean {
-    return this.#group.empty(leader) && this.#strays().length === 0
+    if (!this.#group.empty(leader)) return false
+    if (!this.#gone) this.#look(leader)
+    return this.#gone
   }
 
-  #strays(): number[] {
+  #look(leader: Leader): Look {
+    if (this.#gone) return { strays: [], settled: true }
     const ageMs = systemClock.now() - this.#startedAt
-    return cookieHolders({ launchId: this.launchId, leader: this.leader, ageMs })
+    const groupGone = this.#group.empty(leader)
+    const seen = look({ launchId: this.launchId, leader: this.leader, state: leader, ageMs })
+    this.#unsettled = seen.strays.length > 0 || seen.settled ? 0 : this.#unsettled + 1
+    this.#gone = groupGone && seen.strays.length === 0 && (seen.settled || this.#unsettled >= UNSETTLED_LOOKS_MAX)
+    return seen
   }
 }

@@ -6,14 +6,13 @@
  * `group`: the group is ended, then every process that carries the cookie or stayed in the session. `namespace`: the
  * program runs in a pid namespace, from which nothing escapes (Linux).
  */
-import { errnoOf } from '../errors.js'
 import { type AppliedConfinement, type Ending, type Guarantee, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
 import { COOKIE, CookieTree } from './cookie-sweep.js'
 import { type Clock, graceMs, limitMs, systemClock } from './deadline.js'
 import { inheritableRefusal } from './descriptors.js'
-import { guarded } from './guardian.js'
+import { startGuard } from './guardian.js'
 import { HostNamespace, STATUS_FD } from './host-namespace.js'
-import { type NotStarted, notStarted } from './program.js'
+import type { NotStarted } from './program.js'
 import { sharedFifos } from './shared-fifos.js'
 import { start } from './spawn.js'
 import { cancelledBy, type Ended, type Supervised } from './supervised.js'
@@ -77,6 +76,7 @@ export async function launchHost(plan: HostLaunchPlan): Promise<Outcome> {
     const started = await startHeld(plan, held, guard.env)
     if ('kind' in started) return { ...blank, ending: started }
     supervised = started
+    guard.covers(supervised.pid)
     held.started(supervised)
     const ended = await supervised.ended
     return { ...blank, ...report(ended), ending: await held.ending(ended) }
@@ -114,18 +114,6 @@ function ownEnd(exit: Ended['exit']): Ending {
   if (exit?.signal) return { kind: 'signalled', signal: exit.signal, core: null }
   if (exit === null || exit.status === null) throw new Error('a program that ended by itself has no status')
   return { kind: 'exited', status: exit.status }
-}
-
-/** Without it a tree could outlive us, so nothing is started where it cannot be had. */
-function startGuard(): ReturnType<typeof guarded> | NotStarted {
-  try {
-    return guarded()
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const text = `what ends the program when we are killed cannot be started: ${String(error)}`
-    return notStarted('sandbox-failed', text, { errno })
-  }
 }
 
 async function startHeld(
@@ -184,7 +172,7 @@ function blankOutcome(plan: HostLaunchPlan): Omit<Outcome, 'ending'> {
   }
 }
 
-const NOT_FOUND = 'a process that leaves the session and replaces its environment is not found'
+const NOT_FOUND = 'a process that leaves the session, replaces its environment and outlives its parent is not found'
 
 /** What holds a launch of `plan`, known before it is started. */
 export function hostConfinement({

@@ -7,6 +7,7 @@ export interface ProcessState {
   readonly state: string
   readonly parent: number
   readonly group: number
+  readonly session: number
   /** Clock ticks after boot, decimal: with the pid it names one process for as long as the machine is up. */
   readonly startTime: string
 }
@@ -20,10 +21,10 @@ export function processState(pid: number): ProcessState | null {
     return null
   }
   // The name stands in parentheses and may itself hold spaces and parentheses.
-  const [state, parent, group, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ')
-  const startTime = rest[16]
+  const [state, parent, group, session, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  const startTime = rest[15]
   if (state === undefined || startTime === undefined) return null
-  return { state, parent: Number(parent), group: Number(group), startTime }
+  return { state, parent: Number(parent), group: Number(group), session: Number(session), startTime }
 }
 
 let startTime: string | undefined
@@ -50,6 +51,18 @@ export function lastPid(): number | null {
     return Number.isInteger(last) ? last : null
   } catch {
     return null
+  }
+}
+
+let pidsMost: number | undefined
+
+/** How many numbers the kernel gives to processes before it begins again (proc_sys_kernel(5), `pid_max`); 0 where it does not say. */
+export function pidsAtMost(): number {
+  try {
+    pidsMost ??= Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
+    return pidsMost
+  } catch {
+    return 0
   }
 }
 

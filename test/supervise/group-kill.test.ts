@@ -1,7 +1,7 @@
 /** The three kinds of tree against hand-written hosts: who is signalled, when, and when nobody is any more. */
 import { spawn } from 'node:child_process'
 import t from 'tap'
-import { cookieHolders } from '../../src/supervise/cookie-sweep.js'
+import { look } from '../../src/supervise/cookie-sweep.js'
 import { type GroupHost, GroupTree } from '../../src/supervise/group-kill.js'
 import { type NamespaceHost, NamespaceTree } from '../../src/supervise/namespace-kill.js'
 import { processState } from '../../src/supervise/processes.js'
@@ -106,7 +106,7 @@ t.test('processes by their cookie', { skip: needs('linux') }, async t => {
   const env = { PATH: '/usr/bin:/bin', HARNESS_LAUNCH_ID: launchId }
   const leader = spawn('/bin/sh', ['-c', 'setsid sleep 300 & sleep 300'], { detached: true, env, stdio: 'ignore' })
   const pid = leader.pid ?? 0
-  const find = (ageMs: number, id = launchId) => cookieHolders({ launchId: id, leader: pid, ageMs })
+  const find = (ageMs: number, id = launchId) => look({ launchId: id, leader: pid, state: 'reaped', ageMs }).strays
   t.ok(await eventually(() => find(0).length === 1, 5_000), 'the one in another session, not the group')
   t.same(find(600_000), find(0), 'old launches look at all processes')
   t.same(find(0, `${launchId}0`), [], 'a longer id is another launch')

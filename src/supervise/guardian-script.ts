@@ -1,0 +1,80 @@
+/**
+ * What the guardian runs: a script for any POSIX shell. Pure text.
+ *
+ * It is told `begin GROUP START` and `end GROUP` for groups that do not die with us by themselves, and `clean` when we end
+ * with nothing running. At end-of-file it ends the groups that are still its to end, then sweeps for the mark several times,
+ * because what we had just forked shows its new environment only after its exec, and what it kills may have just forked.
+ */
+
+/** How the system tells what carries a mark: `proc` through /proc (Linux), `ps` by ps(1) and its words. */
+export type Sight = { readonly by: 'proc' } | { readonly by: 'ps'; readonly words: string }
+
+/** On macOS `-E` shows environments, those of programs of the system left out where System Integrity Protection is on (ps(1)). */
+export const DARWIN_SIGHT: Sight = { by: 'ps', words: '-axEww' }
+
+/** Signals to us that reach the guardian as well change nothing: it ends by its pipe alone. */
+const LISTEN = `\
+trap '' HUP INT QUIT TERM
+mark=$1 groups=' ' sessions=
+while read -r word group start; do
+case $word in
+clean) exit 0 ;;
+begin) groups="$groups$group:$start " ;;
+end) case $groups in *" $group:"*)
+rest=\${groups#*" $group:"}
+groups="\${groups%%" $group:"*} \${rest#* }" ;;
+esac ;;
+esac
+done`
+
+/** What is not our leader any more by its start time is not signalled; without a leader a number stays taken only while members of ours hold it. */
+const PROC = `\
+held() {
+stat=$(cat "/proc/\${1%%:*}/stat" 2>/dev/null) || return 0
+start=\${1#*:}
+set -- \${stat##*) }
+[ "\${20}" = "$start" ]
+}
+list() {
+name=$1
+shift
+found=$(grep -s "$@" /proc/[0-9]*/$name 2>/dev/null)
+[ $? -lt 126 ] || found=$(for digit in 1 2 3 4 5 6 7 8 9; do grep -s "$@" /proc/$digit*/$name; done)
+for path in $found; do
+path=\${path#/proc/}
+echo "\${path%%/*}"
+done
+}
+sweep() {
+list environ -lF -e "$mark"
+[ -z "$sessions" ] || list stat -lE -e "[)] [A-Za-z] [0-9]+ [0-9]+ (\${sessions#|}) "
+}`
+
+const ps = (words: string): string => `\
+held() {
+line=$(ps ${words} -o pid= -o command= 2>/dev/null | grep "^ *\${1%%:*} ") || return 0
+case $line in *"$mark"*) return 0 ;; esac
+return 1
+}
+sweep() {
+ps ${words} -o pid= -o command= 2>/dev/null | while read -r pid rest; do
+case $rest in *"$mark"*) echo "$pid" ;; esac
+done
+}`
+
+const END = `\
+for pause in 0 0.05 0.1 0.2 0.4; do
+sleep $pause
+sessions=
+for entry in $groups; do
+held "$entry" || continue
+kill -KILL "-\${entry%%:*}" 2>/dev/null
+sessions="$sessions|\${entry%%:*}"
+done
+for pid in $(sweep); do kill -KILL "$pid" 2>/dev/null; done
+done`
+
+/** The script; its first argument is the mark, a variable and its value that nothing else on the machine carries. */
+export function guardianScript(sight: Sight): string {
+  return [LISTEN, sight.by === 'proc' ? PROC : ps(sight.words), END].join('\n')
+}
