@@ -25,7 +25,6 @@ export interface Inspected {
   readonly elf: ElfLoading | null
   /** Why the content is not known; null: it is. EACCES on an execute-only file. */
   readonly unread: Unseen | null
-  readonly mayExecute: true | Unseen
 }
 
 /** A filesystem and a machine on which programs are looked at; each file is opened once. */
@@ -63,14 +62,13 @@ interface Looking {
 function look(walk: StepWalk, { view, machine, table }: Looking): Inspected {
   const nothing = { walk, facts: null, format: null, handler: null, elf: null, unread: null }
   const { end } = walk
-  if (end.kind !== 'landed') return { ...nothing, mayExecute: { errno: errnoOfWalk(walk) ?? 'ENOENT' } }
-  const mayExecute = view.mayExecute(end.facts.path)
-  if (end.facts.type !== 'file') return { ...nothing, facts: end.facts, mayExecute }
+  if (end.kind !== 'landed') return nothing
+  if (end.facts.type !== 'file') return { ...nothing, facts: end.facts }
   const file = openLanded(walk, view)
-  if (isUnseen(file)) return { ...nothing, facts: end.facts, unread: file, mayExecute }
+  if (isUnseen(file)) return { ...nothing, facts: end.facts, unread: file }
   try {
     const first = file.read(0, FIRST_BYTES)
-    if (isUnseen(first)) return { ...nothing, facts: file.facts, unread: first, mayExecute }
+    if (isUnseen(first)) return { ...nothing, facts: file.facts, unread: first }
     const format = formatOf(first, machine)
     const foreign = format.kind === 'other' || format.kind === 'pe' || (format.kind === 'elf' && !format.runsHere)
     const handler = foreign ? handlerOf(table(), end.facts.path, first) : null
@@ -79,7 +77,7 @@ function look(walk: StepWalk, { view, machine, table }: Looking): Inspected {
       return isUnseen(range) ? null : range
     }
     const elf = format.kind === 'elf' ? readElf(read) : null
-    return { walk, facts: file.facts, format, handler, elf, unread: null, mayExecute }
+    return { walk, facts: file.facts, format, handler, elf, unread: null }
   } finally {
     file.close()
   }
@@ -142,7 +140,7 @@ export function chainOf(path: string, cwd: string, host: ProgramHost): Chain {
   for (let scripts = 0; ; scripts++) {
     const inspected = host.inspect(named, cwd)
     links.push({ named, inspected, role: scripts === 0 ? 'program' : 'interpreter' })
-    const problem = ownProblem(named, inspected, scripts === 0 ? 'unreachable' : 'interpreter-fails')
+    const problem = ownProblem(named, inspected, scripts === 0 ? 'unreachable' : 'interpreter-fails', host)
     if (problem !== null) return { links, problem }
     const { format, handler, elf } = inspected
     const next = handler === null ? (format?.kind === 'script' ? format.interpreter : null) : handler.interpreter
@@ -153,12 +151,18 @@ export function chainOf(path: string, cwd: string, host: ProgramHost): Chain {
 }
 
 /** What is wrong with this file alone. */
-function ownProblem(named: string, inspected: Inspected, missing: StartProblem['why']): StartProblem | null {
-  const { walk, facts, mayExecute, format, handler } = inspected
+function ownProblem(
+  named: string,
+  inspected: Inspected,
+  missing: StartProblem['why'],
+  { view }: ProgramHost,
+): StartProblem | null {
+  const { walk, facts, format, handler } = inspected
   const path = facts?.path ?? named
   const errno = errnoOfWalk(walk)
   if (errno !== null || facts === null) return { errno: errno ?? 'ENOENT', why: missing, path }
   if (facts.type !== 'file') return { errno: 'EACCES', why: 'no-file', path }
+  const mayExecute = view.mayExecute(path)
   if (isUnseen(mayExecute)) return { errno: mayExecute.errno, why: 'not-executable', path }
   if (handler !== null || format === null) return null
   if (format.kind === 'script') {
@@ -173,7 +177,7 @@ function withLoader(chain: Chain, elf: ElfLoading | null, cwd: string, host: Pro
   if (elf === null || elf.loader === null) return chain
   const inspected = host.inspect(elf.loader, cwd)
   const links: ChainLink[] = [...chain.links, { named: elf.loader, inspected, role: 'loader' }]
-  const problem = ownProblem(elf.loader, inspected, 'loader-fails')
+  const problem = ownProblem(elf.loader, inspected, 'loader-fails', host)
   return { links, problem }
 }
 

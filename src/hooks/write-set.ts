@@ -5,7 +5,7 @@
  * folder *below* a root that is mounted elsewhere has no root above it). One yes of the three is a yes.
  */
 import type { Policy } from '../confinement/types.js'
-import { type FileView, isUnseen, type PathFacts } from '../paths/file-view.js'
+import { type FileView, isUnseen, type PathFacts, saysAbsent } from '../paths/file-view.js'
 import { type Mount, mountOf } from '../paths/mounts.js'
 import { folded } from '../paths/protected-names.js'
 import { isWithin } from '../paths/resolve.js'
@@ -25,6 +25,8 @@ export interface WriteSetRequest {
   readonly roots: readonly NamedPlace[]
   /** Places inside a root that stay read-only, creation and the renaming of every folder above them included. */
   readonly held: readonly NamedPlace[]
+  /** What could not be looked at when the roots were guessed. Absent: everything could. */
+  readonly unseen?: readonly { readonly path: string; readonly errno: string }[]
 }
 
 interface Place extends NamedPlace {
@@ -70,7 +72,8 @@ export function makeWriteSet(
 ): WriteSet {
   const table = view.mounts()
   const mounts = isUnseen(table) || table === null ? [] : table
-  const unseen = isUnseen(table) ? [{ path: '/proc/self/mountinfo', errno: table.errno }] : []
+  const unseen = [...(request.unseen ?? [])]
+  if (isUnseen(table)) unseen.push({ path: '/proc/self/mountinfo', errno: table.errno })
   const folding = platform === 'darwin'
   const places: Place[] = []
   for (const kind of ['root', 'held'] as const) {
@@ -205,15 +208,21 @@ function foldersBetween(grant: string, path: string): readonly string[] {
  * the system's temporary folders.
  */
 export function assumedRoots(cwd: string, view: FileView, platform: string): WriteSetRequest {
+  const unseen: { readonly path: string; readonly errno: string }[] = []
+  const exists = (path: string): boolean => {
+    const facts = view.lstat(path)
+    if (isUnseen(facts) && !saysAbsent(facts)) unseen.push({ path, errno: facts.errno })
+    return !isUnseen(facts)
+  }
   const temporary = platform === 'darwin' ? ['/private/tmp', '/private/var/tmp'] : ['/tmp', '/var/tmp']
-  const paths = [repositoryOf(cwd, view), ...temporary.filter(path => !isUnseen(view.lstat(path)))]
+  const paths = [repositoryOf(cwd, exists), ...temporary.filter(exists)]
   const source = 'assumed: no policy was given'
-  return { origin: 'assumed', roots: paths.map(path => ({ path, source })), held: [] }
+  return { origin: 'assumed', roots: paths.map(path => ({ path, source })), held: [], unseen }
 }
 
-function repositoryOf(cwd: string, view: FileView): string {
+function repositoryOf(cwd: string, exists: (path: string) => boolean): string {
   for (let folder = cwd; folder !== '/'; folder = folder.slice(0, folder.lastIndexOf('/')) || '/') {
-    if (!isUnseen(view.lstat(`${folder}/.git`))) return folder
+    if (exists(`${folder}/.git`)) return folder
   }
   return cwd
 }
