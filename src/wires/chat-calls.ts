@@ -54,15 +54,15 @@ export class ChatCalls {
       name: typeof call.name === 'string' ? call.name : '',
       text: textOf(call.arguments),
     }
-    const index = typeof entry.index === 'number' ? entry.index : place
-    const slot = this.#slotFor(told, index)
+    const slot = this.#slotFor(told, typeof entry.index === 'number' ? entry.index : null, place)
     return { shown: told.text === '' ? [] : [{ kind: 'tool-arguments-delta', call_id: slot.callId, delta: told.text }] }
   }
 
-  #slotFor(told: Told, index: number): Slot {
-    const known = told.id === null ? undefined : this.#slots.find(slot => slot.theirId === told.id)
-    const current = known ?? this.#byIndex.get(index)
-    if (current === undefined || (known === undefined && startsAnother(told, current))) return this.#open(told, index)
+  /** An index says which call is meant; without one an id does, and without both the place in the chunk. */
+  #slotFor(told: Told, index: number | null, place: number): Slot {
+    const byId = told.id === null ? undefined : this.#slots.find(slot => slot.theirId === told.id)
+    const current = (index === null ? byId : undefined) ?? this.#byIndex.get(index ?? place)
+    if (current === undefined || startsAnother(told, current)) return this.#open(told, index ?? place)
     if (current.name === '') current.name = told.name
     if (told.text !== '') current.pieces.push(told.text)
     return current
@@ -118,9 +118,9 @@ function textOf(args: Json | undefined): string {
 
 /** A delta with a name begins another call under a used index, unless it only repeats what is known. */
 function startsAnother({ id, name }: Told, current: Slot): boolean {
-  if (name === '') return false
-  if (id !== null && current.theirId !== null) return true
-  return current.beganWhole || (current.name !== '' && current.name !== name)
+  if (name === '' || current.name === '') return false
+  if (id !== null && current.theirId !== null) return id !== current.theirId
+  return current.beganWhole || current.name !== name
 }
 
 function isWhole(text: string): boolean {

@@ -1,6 +1,6 @@
 /** Small turns for tests of the wires. */
 import type { JsonObject } from '../../src/json.js'
-import type { ModelPort, StreamEvent, TurnOutcome, TurnRequest } from '../../src/wires/port.js'
+import type { Item, ModelPort, StreamEvent, TurnOutcome, TurnRequest, WireTool } from '../../src/wires/port.js'
 
 /** An event: it says what it is. */
 type Typed = JsonObject & { readonly type: string }
@@ -16,6 +16,27 @@ export function turnRequest(over: Partial<TurnRequest> = {}): TurnRequest {
     ...over,
   }
 }
+
+export const sampleTools: readonly WireTool[] = [
+  {
+    name: 'file_read',
+    description: 'Read a file.',
+    input_schema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  },
+  { name: 'run', description: 'Run a program.', input_schema: { type: 'object' } },
+]
+
+/** One turn with three calls, one of them of a name that nobody published, and their results. */
+export const sampleConversation: readonly Item[] = [
+  { kind: 'user-text', text: 'Fix it – “now” 🙂' },
+  { kind: 'assistant-text', text: 'I read first.' },
+  { kind: 'tool-call', call_id: 'call_1', name: 'file_read', arguments: { path: 'a\nb' } },
+  { kind: 'tool-call', call_id: 'call_2', name: 'run', arguments: {} },
+  { kind: 'tool-call', call_id: 'call_3', name: 'functions.run v2', arguments: { malformed: '{"argv":' } },
+  { kind: 'tool-result', call_id: 'call_1', output: 'plain "text"', failed: false },
+  { kind: 'tool-result', call_id: 'call_2', output: { exit: 0, stdout: '' }, failed: false },
+  { kind: 'tool-result', call_id: 'call_3', output: 'no such tool', failed: true },
+]
 
 /** Runs one turn and keeps what was shown. */
 export async function runTurn(

@@ -2,34 +2,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isRefusal } from '../../src/errors.js'
-import type { Item, TurnRequest, WireTool } from '../../src/wires/port.js'
+import type { Item, TurnRequest } from '../../src/wires/port.js'
 import { encodeResponses } from '../../src/wires/responses-request.js'
 import { projectRoot } from '../support/root.js'
-import { turnRequest } from '../support/turns.js'
+import { sampleConversation, sampleTools, turnRequest } from '../support/turns.js'
 
-const tools: WireTool[] = [
-  {
-    name: 'file_read',
-    description: 'Read a file.',
-    input_schema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
-  },
-  { name: 'run', description: 'Run a program.', input_schema: { type: 'object' } },
-]
-
+const tools = sampleTools
 const conversation: Item[] = [
-  { kind: 'user-text', text: 'Fix it – “now” 🙂' },
+  ...sampleConversation.slice(0, 1),
   {
     kind: 'opaque',
     wire: 'openai-responses',
     payload: { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'AbC+/=', status: null, extra: [1, 2.5] },
   },
-  { kind: 'assistant-text', text: 'I read first.' },
-  { kind: 'tool-call', call_id: 'call_1', name: 'file_read', arguments: { path: 'a\nb' } },
-  { kind: 'tool-call', call_id: 'call_2', name: 'run', arguments: {} },
-  { kind: 'tool-call', call_id: 'call_3', name: 'functions.run v2', arguments: { malformed: '{"argv":' } },
-  { kind: 'tool-result', call_id: 'call_1', output: 'plain "text"', failed: false },
-  { kind: 'tool-result', call_id: 'call_2', output: { exit: 0, stdout: '' }, failed: false },
-  { kind: 'tool-result', call_id: 'call_3', output: 'no such tool', failed: true },
+  ...sampleConversation.slice(1),
 ]
 
 const golden: Record<string, TurnRequest> = {
