@@ -1,7 +1,7 @@
 /**
  * Finds what a group kill cannot: a process that moved to another group or session. Each unconfined launch carries a cookie
- * in its environment, and a child keeps the environment it was given (proc_pid_environ(5)); what stays in the session is
- * found by that, and a child of any of these by its parent. A program that leaves the session, replaces its environment and
+ * in its environment, and a child keeps the environment it was given (proc_pid_environ(5)); what shares a session with one
+ * that is found is found by that, and a child by its parent. A program that leaves the session, replaces its environment and
  * outlives its parent is not found, nor one that hides its environment (PR_SET_DUMPABLE of prctl(2), a set-id program);
  * only a namespace holds those.
  */
@@ -60,7 +60,7 @@ export function look(request: SweepRequest): Look {
     if (environment === '') readable = false
     if (environment?.includes(mark) || (sessionIsOurs && state.session === leader)) ours.add(pid)
   }
-  addDescendants(ours, states)
+  addRelated(ours, states)
   ours.delete(leader)
   const strays = [...ours].filter(pid => states.get(pid)?.group !== leader)
   return { strays, settled: readable && before !== null && before === lastPid() }
@@ -83,10 +83,12 @@ function environmentOf(pid: number): string | null {
   }
 }
 
-function addDescendants(ours: Set<number>, states: ReadonlyMap<number, ProcessState>): void {
+/** A session that one of ours is in was begun by one of ours: nobody can be moved into a session (setsid(2)). */
+function addRelated(ours: Set<number>, states: ReadonlyMap<number, ProcessState>): void {
   for (let size = -1; size !== ours.size; ) {
     size = ours.size
-    for (const [pid, { parent }] of states) if (ours.has(parent)) ours.add(pid)
+    const sessions = new Set([...ours].map(pid => states.get(pid)?.session))
+    for (const [pid, { parent, session }] of states) if (ours.has(parent) || sessions.has(session)) ours.add(pid)
   }
 }
 

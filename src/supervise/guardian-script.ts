@@ -45,9 +45,16 @@ path=\${path#/proc/}
 echo "\${path%%/*}"
 done
 }
+session() {
+stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
+set -- \${stat##*) }
+sessions="$sessions|$4"
+}
 sweep() {
-list environ -lF -e "$mark"
-[ -z "$sessions" ] || list stat -lE -e "[)] [A-Za-z] [0-9]+ [0-9]+ (\${sessions#|}) "
+marked=$(list environ -lF -e "$mark")
+for pid in $marked; do session "$pid"; done
+found=$marked
+[ -z "$sessions" ] || found="$marked $(list stat -lE -e "[)] [A-Za-z] [0-9]+ [0-9]+ (\${sessions#|}) ")"
 }`
 
 const ps = (words: string): string => `\
@@ -57,21 +64,26 @@ case $line in *"$mark"*) return 0 ;; esac
 return 1
 }
 sweep() {
-ps ${words} -o pid= -o command= 2>/dev/null | while read -r pid rest; do
-case $rest in *"$mark"*) echo "$pid" ;; esac
-done
+found=$(ps ${words} -o pid= -o pgid= -o command= 2>/dev/null | while read -r pid group rest; do
+case $rest in *"$mark"*) echo "$pid -$group" ;; esac
+done)
 }`
 
+/**
+ * Whose environment is marked is ours, and so is its whole session, because only what we started is led into ours. That also
+ * covers the moment between a spawn and the word of its group.
+ */
 const END = `\
 for pause in 0 0.05 0.1 0.2 0.4; do
 sleep $pause
-sessions=
 for entry in $groups; do
 held "$entry" || continue
 kill -KILL "-\${entry%%:*}" 2>/dev/null
 sessions="$sessions|\${entry%%:*}"
 done
-for pid in $(sweep); do kill -KILL "$pid" 2>/dev/null; done
+sweep
+for pid in $found; do kill -KILL "$pid" 2>/dev/null; done
+[ -n "\${found# }" ] || sessions=
 done`
 
 /** The script; its first argument is the mark, a variable and its value that nothing else on the machine carries. */

@@ -1,0 +1,101 @@
+/** We are killed without a chance to do anything: what was launched on the host ends all the same. */
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { eventually, fixture, marked, pause, program, said } from '../support/children.js'
+import { needs } from '../support/needs.js'
+
+/** Kills of each way, and how many at a time. */
+const KILLS = 30
+const AT_A_TIME = 5
+
+let count = 0
+
+interface Run {
+  readonly child: ChildProcess
+  /** In the argv of all that it launches. */
+  readonly word: string
+  /** In the environment of all that it launches, and in its guardian's argv. */
+  readonly guard: string
+}
+
+async function started(reap: string, how = ''): Promise<Run> {
+  const word = `9${process.pid}${++count}`
+  const child = program(process.execPath, [fixture('supervise/host-killed'), reap, word, how])
+  let text = ''
+  child.stdout?.on('data', (bytes: Buffer) => {
+    text += bytes.toString()
+  })
+  await said(child, 'started')
+  const guard = /started (\S+)/.exec(text)?.[1] ?? 'none'
+  return { child, word, guard: `HARNESS_GUARD=${guard}` }
+}
+
+for (const reap of ['group', 'namespace'] as const) {
+  const skip = needs('linux', 'perl', ...(reap === 'namespace' ? (['bubblewrap'] as const) : []))
+  t.test(`killed at any instant: ${reap}`, { skip }, async t => {
+    const seen = new Set<boolean>()
+    for (let round = 0; round < KILLS / AT_A_TIME; round++) {
+      const runs = await Promise.all(Array.from({ length: AT_A_TIME }, () => started(reap)))
+      await Promise.all(
+        runs.map(async ({ child, word }) => {
+          await pause(Math.random() * 150)
+          seen.add(marked(word).some(pid => pid !== child.pid))
+          child.kill('SIGKILL')
+        }),
+      )
+      await pause(1_000)
+      for (const { word, guard } of runs) {
+        t.strictSame(marked(word), [], 'nothing that was launched')
+        t.ok(await eventually(() => marked(guard).length === 0, 1_000), 'and its guardian has gone too')
+      }
+    }
+    t.ok(seen.has(true), 'some of them had launched something')
+  })
+}
+
+/** The guardian of a run: the one process that has the mark in its argv. */
+function guardianOf({ guard }: Run): number | undefined {
+  return marked(guard).find(pid => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(guard))
+}
+
+t.test('the guardian', { skip: needs('linux', 'perl') }, async t => {
+  t.test('is alone in its session, without a terminal and without our descriptors', async t => {
+    const run = await started('group', 'long')
+    t.ok(await eventually(() => marked(run.word).length >= 7, 5_000))
+    const guardian = guardianOf(run) ?? 0
+    const stat = readFileSync(`/proc/${guardian}/stat`, 'latin1')
+    const [, , group, session, terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    t.strictSame([group, session, terminal], [String(guardian), String(guardian), '0'])
+    t.notOk(readFileSync(`/proc/${guardian}/environ`, 'latin1').includes('HARNESS_GUARD'), 'its own mark is not on it')
+    for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) process.kill(guardian, signal)
+    run.child.kill('SIGKILL')
+    t.ok(await eventually(() => marked(run.word).length === 0, 1_000))
+    t.ok(await eventually(() => marked(run.guard).length === 0, 2_000))
+  })
+
+  t.test('killed, it is started again and knows what runs', async t => {
+    const run = await started('group', 'long')
+    t.ok(await eventually(() => marked(run.word).length >= 7, 5_000))
+    const first = guardianOf(run) ?? 0
+    await pause(1_100)
+    process.kill(first, 'SIGKILL')
+    t.ok(await eventually(() => ![undefined, first].includes(guardianOf(run)), 2_000), 'another one')
+    run.child.kill('SIGKILL')
+    t.ok(await eventually(() => marked(run.word).length === 0, 1_000), 'which ends those without the mark as well')
+  })
+})
+
+t.test(
+  'a namespace ends with us when the guardian is gone',
+  { skip: needs('linux', 'perl', 'bubblewrap') },
+  async t => {
+    const run = await started('namespace', 'long')
+    t.ok(await eventually(() => marked(run.word).length >= 7, 5_000))
+    await pause(100)
+    process.kill(guardianOf(run) ?? 0, 'SIGSTOP')
+    run.child.kill('SIGKILL')
+    t.ok(await eventually(() => marked(run.word).filter(pid => pid !== guardianOf(run)).length === 0, 1_000))
+    process.kill(guardianOf(run) ?? 0, 'SIGKILL')
+  },
+)
