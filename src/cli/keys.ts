@@ -1,6 +1,6 @@
 /**
- * Key presses from the bytes of a terminal in raw mode. Only three mean something to us; everything else, and all that is
- * pasted, is dropped.
+ * Key presses from the bytes of a terminal in raw mode. Three mean something to us at any time; characters go to whoever asks
+ * for a line; sequences, and what is pasted between markers, are dropped.
  *
  * Esc alone is told from the beginning of a sequence (arrows, function keys, Alt with a key) by what follows within
  * 30 ms; a sequence may come in pieces. Pasted text stands between markers of its own (xterm "bracketed paste").
@@ -19,8 +19,15 @@ const PASTE_ENDS = '\u001b[201~'
 /** A control sequence that has not ended after so many bytes is none (ECMA-48 sequences are short). */
 const SEQUENCE_BYTES_MAX = 32
 
-/** ECMA-48: ESC [ parameters and intermediates, then one final byte; SS3 (ESC O) takes one more; any other takes none. */
-const COMPLETE = /^\u001b(?:\[[\x20-\x3f]*[\x40-\x7e]|O[\x00-\x7f]|[^[O])/
+/**
+ * ECMA-48: ESC [ parameters and intermediates, then one final byte; SS3 (ESC O) takes one more. Some terminals put one ESC more in
+ * front of such a sequence for Alt.
+ */
+const SEQUENCE = /^\u001b{1,2}(?:\[[\x20-\x3f]*[\x40-\x7e]|O[\x00-\x7f])/
+/** Alt with a character. */
+const ALT = /^\u001b[^\u001b[O]/
+/** A press of Esc with something else behind it. */
+const ESC_FIRST = /^\u001b\u001b[^[O]/
 
 export class KeyReader {
   #pending = ''
@@ -30,6 +37,8 @@ export class KeyReader {
   constructor(
     private readonly clock: Pick<Clock, 'after'>,
     private readonly onKey: (key: Key) => void,
+    /** One byte of what is typed beside the three keys and sequences. Absent: dropped. */
+    private readonly onByte: (byte: number) => void = () => undefined,
   ) {}
 
   /** Bytes as they came, cut anywhere. */
@@ -56,16 +65,16 @@ export class KeyReader {
     if (first !== ESC) {
       this.#pending = this.#pending.slice(1)
       const key = CONTROLS[first]
-      if (key !== undefined) this.onKey(key)
+      if (key === undefined) this.onByte(first)
+      else this.onKey(key)
       return true
     }
-    const sequence = COMPLETE.exec(this.#pending)?.[0]
-    if (sequence === '\u001b\u001b') {
-      // Two presses in one read: the first one stood alone.
+    if (ESC_FIRST.test(this.#pending)) {
       this.#pending = this.#pending.slice(1)
       this.onKey('esc')
       return true
     }
+    const sequence = (SEQUENCE.exec(this.#pending) ?? ALT.exec(this.#pending))?.[0]
     if (sequence === undefined && this.#pending.length < SEQUENCE_BYTES_MAX) return false
     this.#pending = this.#pending.slice(sequence?.length ?? SEQUENCE_BYTES_MAX)
     this.#pasting = sequence === PASTE_BEGINS
@@ -84,8 +93,9 @@ export class KeyReader {
 
   #gapOver(): void {
     if (this.#pasting) return
-    const alone = this.#pending === '\u001b'
+    // Only presses of Esc themselves: a sequence that was cut short is none.
+    const presses = /^\u001b+$/.test(this.#pending) ? this.#pending.length : 0
     this.#pending = ''
-    if (alone) this.onKey('esc')
+    for (let press = 0; press < presses; press++) this.onKey('esc')
   }
 }

@@ -1,36 +1,56 @@
 /**
- * The operator's terminal: approval questions in its ordinary mode, single keys in raw mode between them, and the
+ * The operator's terminal: approval questions and single keys, in raw mode while we are its foreground group, and the
  * terminal as we found it on every way out that can be caught.
  *
- * It is `/dev/tty`, so that a redirected stdout does not swallow a question and stdin stays untouched. Raw mode only
- * while we are the terminal's foreground group: a background process that changes modes is stopped (termios(3)).
+ * It is `/dev/tty`, so that a redirected stdout does not swallow a question and stdin stays untouched. A question is asked
+ * in raw mode too, because in the ordinary one Esc is only a character of a line. A background process that changes modes is
+ * stopped (termios(3)).
  */
-import { closeSync, constants, openSync, readFileSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { ReadStream, WriteStream } from 'node:tty'
 import type { ApprovalTerminal } from '../loop/approval.js'
 import { lineTerminal } from '../loop/approval-terminal.js'
 import { systemClock } from '../supervise/deadline.js'
+import { inForeground } from './foreground.js'
 import type { Io } from './io.js'
 import { type Key, KeyReader } from './keys.js'
+import { LineEditor } from './line-editor.js'
+
+/** A question that is up: what was asked, what is typed so far, and who waits. */
+interface Question {
+  readonly text: string
+  readonly editor: LineEditor
+  readonly settle: (answer: string | null) => void
+}
 
 export class OperatorTerminal implements ApprovalTerminal {
   readonly #lines: ApprovalTerminal
   #keys: KeyReader | null = null
   #raw = false
+  #gone = false
+  #question: Question | null = null
   readonly #onData = (bytes: Buffer): void => this.#keys?.push(bytes)
 
   constructor(
     private readonly input: ReadStream,
-    output: WriteStream,
+    private readonly output: WriteStream,
   ) {
     input.on('error', () => undefined)
     output.on('error', () => undefined)
+    for (const event of ['end', 'close', 'error'] as const) input.once(event, () => this.#hungUp())
     this.#lines = lineTerminal(input, output)
     this.#rest()
   }
 
-  /** A question is asked in the terminal's ordinary mode, and holds the process until it is answered. */
+  /** A question holds the process until it is answered. In the background we stop for it, as for every read there. */
   async ask(question: string, signal: AbortSignal): Promise<string | null> {
+    if (this.#keys === null) return this.#askLine(question, signal)
+    if (!inForeground()) process.kill(0, 'SIGTTIN')
+    this.#take()
+    return this.#raw ? this.#askKeys(question, signal) : this.#askLine(question, signal)
+  }
+
+  async #askLine(question: string, signal: AbortSignal): Promise<string | null> {
     this.#release()
     this.input.ref()
     try {
@@ -40,18 +60,47 @@ export class OperatorTerminal implements ApprovalTerminal {
     }
   }
 
+  #askKeys(text: string, signal: AbortSignal): Promise<string | null> {
+    if (this.#gone || signal.aborted) return Promise.resolve(null)
+    return new Promise(resolve => {
+      const settle = (answer: string | null): void => {
+        this.#question = null
+        signal.removeEventListener('abort', onAbort)
+        this.output.write('\r\n')
+        this.input.unref()
+        resolve(answer)
+      }
+      const onAbort = (): void => settle(null)
+      this.#question = { text, editor: new LineEditor(), settle }
+      signal.addEventListener('abort', onAbort)
+      this.output.write(text)
+      this.input.ref()
+    })
+  }
+
+  #typed(byte: number): void {
+    if (this.#question === null) return
+    const edited = this.#question.editor.take(byte)
+    if (edited.kind === 'done') this.#question.settle(edited.line)
+    else if (edited.echo.length > 0) this.output.write(edited.echo)
+  }
+
   /**
    * Reads single keys from now on. Suspending is handled here: the terminal is given back, we stop, and take it again
    * when we are continued in the foreground.
    */
   watch(onKey: (key: Exclude<Key, 'suspend'>) => void): void {
     // The whole group, as the terminal itself would: children are in sessions of their own.
-    this.#keys = new KeyReader(systemClock, key => (key === 'suspend' ? process.kill(0, 'SIGTSTP') : onKey(key)))
+    const onAnyKey = (key: Key): void => void (key === 'suspend' ? process.kill(0, 'SIGTSTP') : onKey(key))
+    this.#keys = new KeyReader(systemClock, onAnyKey, byte => this.#typed(byte))
     process.on('SIGTSTP', () => {
       this.#release()
       process.kill(process.pid, 'SIGSTOP')
     })
-    process.on('SIGCONT', () => this.#take())
+    process.on('SIGCONT', () => {
+      this.#take()
+      if (this.#raw && this.#question !== null) this.output.write(this.#question.text + this.#question.editor.text)
+    })
     process.once('exit', () => this.#release())
     this.#take()
   }
@@ -62,13 +111,21 @@ export class OperatorTerminal implements ApprovalTerminal {
     this.#keys = null
   }
 
+  /** A terminal that is gone hangs up, whether or not the signal that says so reaches us. */
+  #hungUp(): void {
+    if (this.#gone) return
+    this.#gone = true
+    this.#question?.settle(null)
+    if (this.#keys !== null) process.kill(process.pid, 'SIGHUP')
+  }
+
   #take(): void {
-    if (this.#keys !== null && !this.#raw && inForeground()) {
+    if (this.#keys !== null && !this.#raw && !this.#gone && inForeground()) {
       this.input.setRawMode(true)
       this.#raw = true
       this.input.on('data', this.#onData)
       this.input.resume()
-      this.input.unref()
+      if (this.#question === null) this.input.unref()
     } else if (!this.#raw) this.#rest()
   }
 
@@ -101,19 +158,6 @@ export function operatorTerminal(io: Pick<Io, 'stdinIsTerminal' | 'stderrIsTermi
     return new OperatorTerminal(new ReadStream(input), new WriteStream(output))
   } catch {
     return null
-  }
-}
-
-/** Fields 5 (pgrp) and 8 (tpgid) of /proc/self/stat (proc_pid_stat(5)). Elsewhere an open terminal counts as ours. */
-function inForeground(): boolean {
-  if (process.platform !== 'linux') return true
-  try {
-    const fields = readFileSync('/proc/self/stat', 'latin1')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-    return fields[2] === fields[5]
-  } catch {
-    return false
   }
 }
 

@@ -128,7 +128,7 @@ function runRow(programs: readonly string[]): Row {
     operation: 'shell',
     envelope: RUNNING,
     description:
-      'Run a program (no shell) in the boundary, in the workspace or cwd below it; no input, output cut in the middle.',
+      'Run a program (no shell) in the boundary, in the workspace or cwd below it; no input, output cut in the middle. tty: on a terminal.',
     properties: {
       argv: { type: 'array', prefixItems: [program], items: text, minItems: 1 },
       tty: { type: 'boolean' },

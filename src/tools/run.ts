@@ -4,10 +4,12 @@
  */
 import { WALL_MS_DEFAULT } from '../bounds.js'
 import { limitText } from '../confinement/limit-units.js'
+import type { TerminalWish } from '../confinement/spawn-plan.js'
 import { Refusal } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Ending, Outcome } from '../outcome.js'
 import { renderCaptured } from '../supervise/bounded-output.js'
+import { type PtyKeys, SIZE_DEFAULT } from '../supervise/pty.js'
 import { failure, refused } from './failures.js'
 import { type Hint, type HintPolicy, hintsFor } from './hints.js'
 import type { InvokeContext, ToolOutcome } from './port.js'
@@ -23,6 +25,8 @@ export interface LaunchRequest {
   readonly cwd?: string
   readonly purpose: 'tool'
   readonly callId: string
+  /** Present: the program gets a terminal, and what it shows is its stdout. */
+  readonly terminal?: TerminalWish & { readonly term: string }
   /** Milliseconds; never above the policy's own limit. */
   readonly wallMs: number
   /** Aborted with a `CancelledBy` as reason. */
@@ -50,6 +54,18 @@ export function refuseProgram(args: JsonObject, programs: readonly string[]): To
   return { ...failure('program-not-allowed', said), programRefused: said }
 }
 
+const END_OF_FILE = Buffer.from('\u0004')
+
+/**
+ * A terminal that nobody sits at: of the usual size, under a name that every terminal database knows, and with the end-of-file
+ * key pressed, so that a program which asks something reads the end instead of waiting for its deadline.
+ */
+const UNATTENDED = {
+  term: 'xterm-256color',
+  size: SIZE_DEFAULT,
+  onOpen: (keys: PtyKeys): void => void keys.type(END_OF_FILE),
+}
+
 /**
  * One launch. `args` fit the entry's schema.
  *
@@ -59,9 +75,6 @@ export function refuseProgram(args: JsonObject, programs: readonly string[]): To
  */
 export async function runProgram(tool: RunTool, args: JsonObject, context: InvokeContext): Promise<ToolOutcome> {
   const argv = args.argv as readonly string[]
-  if (args.tty === true) {
-    return failure('not-built-yet', 'tty is not built yet: call run without it; the program gets no terminal')
-  }
   const nul = argv.findIndex(word => word.includes('\0'))
   if (nul >= 0) return failure('nul-in-argument', `NUL not allowed: argv[${nul}] contains one; leave it out`)
   const policyMs = tool.wallMs ?? WALL_MS_DEFAULT
@@ -71,6 +84,7 @@ export async function runProgram(tool: RunTool, args: JsonObject, context: Invok
     ...(typeof args.cwd === 'string' ? { cwd: args.cwd } : {}),
     purpose: 'tool',
     callId: context.callId,
+    ...(args.tty === true ? { terminal: UNATTENDED } : {}),
     wallMs,
     signal: context.signal,
   })

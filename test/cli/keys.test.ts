@@ -19,6 +19,10 @@ function pressed(chunks: readonly string[], gapMs = 5): Key[] {
 const CASES: readonly { name: string; bytes: string; keys: Key[] }[] = [
   { name: 'Esc alone', bytes: '\u001b', keys: ['esc'] },
   { name: 'Esc twice in one read', bytes: '\u001b\u001b', keys: ['esc', 'esc'] },
+  { name: 'Esc three times in one read', bytes: '\u001b\u001b\u001b', keys: ['esc', 'esc', 'esc'] },
+  { name: 'Esc, then Alt with a letter', bytes: '\u001b\u001bf', keys: ['esc'] },
+  { name: 'Alt with an arrow, as ESC before its sequence', bytes: '\u001b\u001b[A\u001b\u001bOB', keys: [] },
+  { name: 'Alt with Page Up, then Esc', bytes: '\u001b\u001b[5~\u001b', keys: ['esc'] },
   { name: 'Ctrl-C', bytes: '\u0003', keys: ['interrupt'] },
   { name: 'Ctrl-Z', bytes: '\u001a', keys: ['suspend'] },
   { name: 'arrows', bytes: '\u001b[A\u001b[B\u001bOC\u001bOD', keys: [] },
@@ -35,8 +39,7 @@ const CASES: readonly { name: string; bytes: string; keys: Key[] }[] = [
 for (const { name, bytes, keys } of CASES) {
   t.test(name, async t => {
     t.strictSame(pressed([bytes]), keys, 'in one read')
-    if (!bytes.startsWith('\u001b\u001b'))
-      t.strictSame(pressed(bytes.split('')), keys, 'a byte at a time, within the gap')
+    t.strictSame(pressed(bytes.split('')), keys, 'a byte at a time, within the gap')
   })
 }
 
@@ -44,6 +47,19 @@ t.test('the gap tells Esc from a sequence', async t => {
   t.strictSame(pressed(['\u001b', '[A'], 5), [], 'the rest came in time')
   t.strictSame(pressed(['\u001b', '[A'], 50), ['esc'], 'the rest came late: the press stood alone')
   t.strictSame(pressed(['\u001b', '\u001b'], 50), ['esc', 'esc'])
+})
+
+t.test('what is typed beside keys and sequences goes to who asks for it', async t => {
+  const clock = new HandClock()
+  const bytes: number[] = []
+  const reader = new KeyReader(
+    clock,
+    () => undefined,
+    byte => bytes.push(byte),
+  )
+  reader.push(Buffer.from('y\u001b[A\u0003\u007f\u00e9\u001b[200~n\u001b[201~\r'))
+  clock.pass(100)
+  t.strictSame(bytes, [0x79, 0x7f, 0xc3, 0xa9, 0x0d])
 })
 
 t.test('a sequence that never ends is dropped, and no key is lost for good', async t => {
@@ -66,6 +82,7 @@ t.test('however it is cut, it is read the same', async t => {
     '\u001a',
     '\u001b[200~p\u0003\u001b[201~',
     '\u001b[1;2C',
+    '\u001b\u001b[D',
   )
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), fc.array(fc.nat(5), { maxLength: 60 }), (pieces, cuts) => {

@@ -151,11 +151,33 @@ t.test('a refusal of the boundary is a failed outcome with its code', async t =>
 })
 
 t.test('what never reaches the launcher', async t => {
-  const tty = await ran({ argv: ['node'], tty: true }, exited(0))
-  t.match(tty.told, { failed: true, output: { code: 'not-built-yet' } })
   const nul = await ran({ argv: ['node', 'a\0b'] }, exited(0))
   t.match(nul.told, { failed: true, output: { error: /^NUL not allowed: argv\[1\]/ } })
-  t.same([...tty.requests, ...nul.requests], [])
+  t.same(nul.requests, [])
+})
+
+t.test('with tty the launch gets an 80x24 terminal at which the end of file was typed, and only then', async t => {
+  for (const args of [{}, { tty: false }]) {
+    const { requests } = await ran({ argv: ['node'], ...args }, exited(0))
+    t.notOk(requests[0] && 'terminal' in requests[0])
+  }
+  const { requests } = await ran({ argv: ['node'], tty: true }, exited(0))
+  const terminal = requests[0]?.terminal
+  t.match(terminal, { term: 'xterm-256color', size: { columns: 80, rows: 24 } })
+  const typed: string[] = []
+  terminal?.onOpen?.({
+    type: bytes => typed.push(Buffer.from(bytes).toString('latin1')) > 0,
+    typed: async () => undefined,
+    resize: () => undefined,
+  })
+  t.same(typed, ['\u0004'])
+})
+
+t.test('where no terminal can be had, the call has failed with the reason', async t => {
+  const why = 'the optional package node-pty is not installed'
+  const refusal = new Refusal('terminal-unavailable', { why, fix: 'npm install node-pty' }, `no terminal: ${why}`)
+  const { told } = await ran({ argv: ['node'], tty: true }, refusal)
+  t.same(told, { output: { error: `no terminal: ${why}`, code: 'terminal-unavailable' }, failed: true })
 })
 
 t.test('a program outside the set is refused by name, whatever else is wrong', async t => {
