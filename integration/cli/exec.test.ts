@@ -467,7 +467,7 @@ t.test('emulate serves a scenario, and ends with 2 when a request differs', asyn
   t.match(broken.stderr, /bad-document.*broken\.yaml.*replay/s)
   t.notMatch(broken.stderr, /\n\s+at /)
   t.equal((await harness(['emulate', '--port', '99999'])).status, 1)
-  t.equal((await harness(['emulate', '--wire', 'openai-chat'])).status, 1)
+  t.equal((await harness(['emulate', '--wire', 'openai'])).status, 1)
 })
 
 t.test('completion, help and version come out whole', async t => {

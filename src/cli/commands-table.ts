@@ -51,6 +51,12 @@ export const COMMANDS: readonly CommandRow[] = [
     ],
   },
   {
+    name: 'providers',
+    arguments: '<list|show...>',
+    text: 'the built-in providers: list, or show NAME',
+    example: ['harness providers list', 'harness providers show anthropic --json'],
+  },
+  {
     name: 'completion',
     arguments: '<shell>',
     text: 'print a completion script for bash, zsh or fish',
@@ -91,7 +97,6 @@ export const PLANNED_COMMANDS = [
   'events',
   'app-server',
   'profiles',
-  'providers',
   'toolchains',
   'workflow',
   'doctor',
@@ -110,6 +115,7 @@ Exit status:
   check-path   0 all writable, 2 some refused, 1 could not check
   emulate      0 stopped, 2 a request differed from the scenario or was not recorded,
                or --validate found a problem, 1 could not serve
+  providers    0 printed, 1 could not
 
 First steps:
   harness run --provider demo --input "show me what you can do"

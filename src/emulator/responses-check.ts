@@ -1,52 +1,69 @@
 /**
- * The body of `POST {base}/responses` as the endpoint takes it: legal roles, the developer's message first, and every
- * call with exactly one result. Pure; written against the API's own rules, not against our encoder.
+ * The body of `POST {base}/responses` as the endpoint takes it: known keys, legal roles, and every call with exactly one
+ * result. Pure; written against the API's own rules, not against our encoder.
  *
  * @see https://platform.openai.com/docs/api-reference/responses/create
  */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
-import type { PlayedRequest, ReadRequest } from './request.js'
+import {
+  checkChosen,
+  checkCount,
+  checkOnce,
+  checkRange,
+  readBody,
+  readFilled,
+  readList,
+  readName,
+  readObject,
+  readSwitch,
+  readText,
+  saysFailed,
+} from './body-check.js'
+import { Illegal, type PlayedRequest, type ReadRequest, readWith } from './request.js'
 
+const KEYS: ReadonlySet<string> = new Set(
+  `background context_management conversation include input instructions max_output_tokens max_tool_calls metadata model
+   moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention
+   reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs
+   top_p truncation user`.split(/\s+/),
+)
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant'])
-const NAME = /^[a-zA-Z0-9_-]+$/
-
-/** Thrown and caught in this file only. */
-class Illegal extends Error {}
+/** Parts by who says them; those without a text of ours are passed over. */
+const PARTS = { assistant: ['output_text', 'refusal'], other: ['input_text', 'input_image', 'input_file'] } as const
 
 /** Reads and checks one body. */
 export function readResponsesRequest(body: unknown): ReadRequest {
-  try {
-    return { kind: 'request', request: read(body) }
-  } catch (error) {
-    if (error instanceof Illegal) return { kind: 'illegal', why: error.message }
-    throw error
-  }
+  return readWith(read, body)
 }
 
-function read(body: unknown): PlayedRequest {
-  if (!isJsonObject(body)) throw new Illegal('the body is no JSON object')
-  const { model } = body
-  if (typeof model !== 'string' || model === '') throw new Illegal('model: a non-empty string is needed')
-  if (body.stream !== true) throw new Illegal('stream: only streamed answers are played')
-  const input = readInput(body.input)
-  return { model, tools: readTools(body.tools, body.tool_choice), ...input }
+function read(value: unknown): PlayedRequest {
+  const body = readBody(value, KEYS, key => `Unknown parameter: '${key}'.`)
+  const model = readFilled(body.model, 'model')
+  for (const key of ['previous_response_id', 'conversation', 'prompt'] as const) {
+    if ((body[key] ?? null) !== null)
+      throw new Illegal(key, 'nothing is stored here; send the whole conversation as input')
+  }
+  checkCount(body.max_output_tokens, 'max_output_tokens')
+  checkRange(body.temperature, 'temperature', 2)
+  checkRange(body.top_p, 'top_p', 1)
+  const stream = readSwitch(body.stream, 'stream')
+  const tools = readTools(body.tools, body.tool_choice)
+  const { texts, ...conversation } = readInput(body.input, body.store !== false)
+  const instructions = typeof body.instructions === 'string' ? [body.instructions] : []
+  return { model, tools, stream, usageAsked: true, texts: [...instructions, ...texts], ...conversation }
 }
 
 function readTools(tools: Json | undefined, choice: Json | undefined): readonly string[] {
-  if (tools !== undefined && !Array.isArray(tools)) throw new Illegal('tools: an array is needed')
+  if ((tools ?? null) !== null && !Array.isArray(tools)) throw new Illegal('tools', 'an array is needed')
   const names = ((tools ?? []) as readonly Json[]).map((tool, index) => {
-    const name = isJsonObject(tool) && tool.type === 'function' ? tool.name : null
-    if (typeof name !== 'string' || !NAME.test(name))
-      throw new Illegal(`tools[${index}]: no function with a legal name`)
-    if (!isJsonObject((tool as JsonObject).parameters)) throw new Illegal(`tools[${index}].parameters: no schema`)
-    return name
+    const at = `tools[${index}]`
+    if (!isJsonObject(tool) || tool.type !== 'function') throw new Illegal(at, 'only functions are played')
+    if (!isJsonObject(tool.parameters)) throw new Illegal(`${at}.parameters`, 'no schema')
+    return readName(tool.name, `${at}.name`)
   })
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw new Illegal(`tools: ${twice} is published twice`)
-  const chosen = isJsonObject(choice) ? choice.name : undefined
-  if (chosen !== undefined && !(typeof chosen === 'string' && names.includes(chosen))) {
-    throw new Illegal(`tool_choice: ${JSON.stringify(chosen)} is not among the tools`)
-  }
+  checkOnce(names, 'tools')
+  if (isJsonObject(choice) && choice.type === 'function') checkChosen(choice.name, names)
+  else if (typeof choice === 'string' && !['none', 'auto', 'required'].includes(choice)) checkChosen(choice, [])
   return names
 }
 
@@ -56,83 +73,66 @@ interface Draft {
   results: { callId: string; failed: boolean; text: string }[]
 }
 
-function readInput(input: Json | undefined): Draft {
-  if (!Array.isArray(input) || input.length === 0) throw new Illegal('input: a non-empty array is needed')
-  const items = input as readonly Json[]
+function readInput(input: Json | undefined, stored: boolean): Draft {
   const draft: Draft = { texts: [], calls: [], results: [] }
-  for (const [index, item] of items.entries()) readItem(item, index, draft)
+  if (typeof input === 'string') return { ...draft, texts: [input] }
+  for (const [index, item] of readList(input, 'input').entries()) readItem(item, `input[${index}]`, draft, stored)
   for (const { id } of draft.calls) {
     if (!draft.results.some(result => result.callId === id))
-      throw new Illegal(`No tool output found for function call ${id}.`)
+      throw new Illegal('input', `No tool output found for function call ${id}.`)
   }
   return draft
 }
 
-function readItem(item: Json, index: number, draft: Draft): void {
-  const at = `input[${index}]`
-  if (!isJsonObject(item)) throw new Illegal(`${at}: an object is needed`)
+function readItem(value: Json, at: string, draft: Draft, stored: boolean): void {
+  const item = readObject(value, at)
   const type = item.type ?? 'message'
-  if (index === 0 && !(type === 'message' && item.role === 'developer')) {
-    throw new Illegal(`${at}: the developer's message comes first`)
-  }
   if (type === 'message') draft.texts.push(...readMessage(item, at))
   else if (type === 'function_call') draft.calls.push(readCall(item, at, draft))
   else if (type === 'function_call_output') draft.results.push(readResult(item, at, draft))
-  else if (type === 'reasoning') readReasoning(item, at)
+  else if (type === 'reasoning') checkReasoning(item, at, stored)
   // Items of other kinds are the endpoint's own, replayed; it takes back what it gave.
-  else if (typeof type !== 'string') throw new Illegal(`${at}.type: a string is needed`)
+  else if (typeof type !== 'string') throw new Illegal(`${at}.type`, 'a string is needed')
 }
 
 function readMessage(item: JsonObject, at: string): readonly string[] {
   const { role, content } = item
-  if (!ROLES.has(role)) throw new Illegal(`${at}.role: ${JSON.stringify(role)} is no role`)
+  if (!ROLES.has(role)) throw new Illegal(`${at}.role`, `${JSON.stringify(role ?? null)} is no role`)
   if (typeof content === 'string') return [content]
-  if (!Array.isArray(content)) throw new Illegal(`${at}.content: a string or an array is needed`)
-  const wanted = role === 'assistant' ? 'output_text' : 'input_text'
-  return (content as readonly Json[]).map((part, index) => {
-    if (isJsonObject(part) && part.type === wanted && typeof part.text === 'string') return part.text
-    throw new Illegal(`${at}.content[${index}]: a part of type ${wanted} with a text is needed`)
+  if (!Array.isArray(content)) throw new Illegal(`${at}.content`, 'a string or an array is needed')
+  const wanted: readonly string[] = role === 'assistant' ? PARTS.assistant : PARTS.other
+  return (content as readonly Json[]).flatMap((part, index) => {
+    const where = `${at}.content[${index}]`
+    if (!isJsonObject(part) || typeof part.type !== 'string' || !wanted.includes(part.type))
+      throw new Illegal(where, `a part of type ${wanted.join(', ')} is needed`)
+    if (part.type === 'input_text' || part.type === 'output_text') return [readText(part.text, `${where}.text`)]
+    return part.type === 'refusal' ? [readText(part.refusal, `${where}.refusal`)] : []
   })
 }
 
 function readCall(item: JsonObject, at: string, draft: Draft): Draft['calls'][number] {
-  const id = readCallId(item, at)
-  if (draft.calls.some(call => call.id === id)) throw new Illegal(`${at}.call_id: ${id} is used twice`)
-  if (typeof item.name !== 'string' || !NAME.test(item.name)) throw new Illegal(`${at}.name: no legal name`)
-  if (typeof item.arguments !== 'string') throw new Illegal(`${at}.arguments: a string is needed`)
-  return { id, name: item.name }
+  const id = readFilled(item.call_id, `${at}.call_id`)
+  if (draft.calls.some(call => call.id === id)) throw new Illegal(`${at}.call_id`, `${id} is used twice`)
+  readText(item.arguments, `${at}.arguments`)
+  return { id, name: readName(item.name, `${at}.name`) }
 }
 
 function readResult(item: JsonObject, at: string, draft: Draft): Draft['results'][number] {
-  const callId = readCallId(item, at)
+  const callId = readFilled(item.call_id, `${at}.call_id`)
   if (!draft.calls.some(call => call.id === callId)) {
-    throw new Illegal(`${at}: No tool call found for function call output with call_id ${callId}.`)
+    throw new Illegal(at, `No tool call found for function call output with call_id ${callId}.`)
   }
-  if (draft.results.some(result => result.callId === callId)) throw new Illegal(`${at}: ${callId} has two results`)
-  const { output } = item
-  if (typeof output !== 'string') throw new Illegal(`${at}.output: a string is needed`)
-  draft.texts.push(output)
-  return { callId, failed: saysFailed(output), text: output }
+  if (draft.results.some(result => result.callId === callId)) throw new Illegal(at, `${callId} has two results`)
+  const text = Array.isArray(item.output)
+    ? readMessage({ role: 'user', content: item.output }, `${at}.output`).join('')
+    : readText(item.output, `${at}.output`)
+  draft.texts.push(text)
+  return { callId, failed: saysFailed(text), text }
 }
 
-function readCallId(item: JsonObject, at: string): string {
-  const id = item.call_id
-  if (typeof id !== 'string' || id === '') throw new Illegal(`${at}.call_id: a non-empty string is needed`)
-  return id
-}
-
-function readReasoning(item: JsonObject, at: string): void {
+/** A stored answer's reasoning can be named by its id; one that is not stored has to come back whole. */
+function checkReasoning(item: JsonObject, at: string, stored: boolean): void {
   if (typeof item.encrypted_content === 'string') return
-  throw new Illegal(`${at}: a reasoning item that is not stored here needs its encrypted_content`)
-}
-
-/** On this wire a failed result is a text: `{"ok":false,"error":…}`. */
-function saysFailed(output: string): boolean {
-  if (!output.startsWith('{"ok":false')) return false
-  try {
-    const value: unknown = JSON.parse(output)
-    return isJsonObject(value) && value.ok === false && 'error' in value
-  } catch {
-    return false
-  }
+  if (stored && typeof item.id === 'string') return
+  throw new Illegal(at, 'a reasoning item that is not stored here needs its encrypted_content')
 }

@@ -1,110 +1,37 @@
 /**
- * A reply as the event stream of `POST {base}/responses`, as the real endpoint frames it. Pure: same reply and turn,
- * same bytes, so ids are made of the turn's number and times are 0.
+ * A reply as the event stream of `POST {base}/responses`, as the real endpoint frames it. Pure.
  *
  * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
 import type { JsonObject } from '../json.js'
-import type { ScenarioReply } from './scenario.js'
-
-/** An event or an item: both say what they are. */
-type Typed = JsonObject & { readonly type: string }
-
-/** Characters of one text delta, so that a short answer has several. */
-const DELTA_CHARS = 24
-
-export interface StreamedReply {
-  readonly reply: ScenarioReply
-  /** From 1. */
-  readonly turn: number
-  readonly model: string
-}
+import { type PlayedReply, pieces } from './played.js'
+import { responseOf, responsesEnd, responsesItems, type Typed } from './responses-answer.js'
 
 /** The stream, event by event; the last is the sentinel. */
-export function responsesStream(played: StreamedReply): readonly string[] {
-  const items = outputItems(played)
-  const { incomplete } = played.reply
-  const end = incomplete === undefined ? 'completed' : 'incomplete'
+export function responsesStream(played: PlayedReply): readonly string[] {
+  const items = responsesItems(played)
+  const end = responsesEnd(played)
   const events: Typed[] = [
-    { type: 'response.created', response: response(played, 'in_progress', []) },
-    { type: 'response.in_progress', response: response(played, 'in_progress', []) },
+    { type: 'response.created', response: responseOf(played, 'in_progress', []) },
+    { type: 'response.in_progress', response: responseOf(played, 'in_progress', []) },
     ...items.flatMap((item, index) => itemEvents(item, index)),
-    { type: `response.${end}`, response: response(played, end, items) },
+    { type: `response.${end}`, response: responseOf(played, end, items) },
   ]
-  const frames = events.map((event, index) => {
-    const { type, ...rest } = event
-    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: index, ...rest })}\n\n`
-  })
-  return [...frames, 'data: [DONE]\n\n']
+  return [...events.map(frame), 'data: [DONE]\n\n']
 }
 
-/** The ids that the calls of a reply get: their own, else by turn and place. */
-export function callIds({ reply, turn }: Pick<StreamedReply, 'reply' | 'turn'>): readonly string[] {
-  return (reply.calls ?? []).map((call, index) => call.id ?? `call_${turn}_${index + 1}`)
+/** The event that ends a stream which fails after it began. */
+export function responsesErrorFrame(message: string, index: number): string {
+  return frame({ type: 'error', code: 'server_error', message, param: null }, index)
 }
 
-function response({ reply, turn, model }: StreamedReply, status: string, output: readonly Typed[]): JsonObject {
-  const done = status !== 'in_progress'
-  return {
-    id: `resp_${turn}`,
-    object: 'response',
-    created_at: 0,
-    status,
-    error: null,
-    incomplete_details: done && reply.incomplete !== undefined ? { reason: reply.incomplete } : null,
-    model,
-    output,
-    usage: done ? usageOf(reply) : null,
-  }
-}
-
-function usageOf({ usage }: ScenarioReply): JsonObject | null {
-  if (!usage) return null
-  return {
-    input_tokens: usage.input,
-    input_tokens_details: { cached_tokens: usage.cached ?? 0 },
-    output_tokens: usage.output,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: usage.input + usage.output,
-  }
-}
-
-function outputItems(played: StreamedReply): readonly Typed[] {
-  const { reply, turn } = played
-  const ids = callIds(played)
-  return [
-    ...(reply.reasoning === undefined ? [] : [reasoningItem(reply.reasoning, turn)]),
-    ...(reply.text === undefined ? [] : [messageItem(reply.text, turn)]),
-    ...(reply.calls ?? []).map((call, index) => ({
-      id: `fc_${turn}_${index + 1}`,
-      type: 'function_call',
-      status: 'completed',
-      call_id: ids[index] ?? '',
-      name: call.name,
-      arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),
-    })),
-  ]
-}
-
-/** The encrypted content only has to come back as it went out. */
-function reasoningItem(text: string, turn: number): Typed {
-  return {
-    id: `rs_${turn}`,
-    type: 'reasoning',
-    summary: [{ type: 'summary_text', text }],
-    encrypted_content: Buffer.from(`emulated ${turn}: ${text}`).toString('base64'),
-  }
-}
-
-function messageItem(text: string, turn: number): Typed {
-  const content = [{ type: 'output_text', annotations: [], text }]
-  return { id: `msg_${turn}`, type: 'message', status: 'completed', role: 'assistant', content }
+function frame({ type, ...rest }: Typed, index: number): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: index, ...rest })}\n\n`
 }
 
 function itemEvents(item: Typed, index: number): readonly Typed[] {
   const place = { output_index: index }
-  const about = { item_id: item.id ?? '', ...place }
-  const inside = ITEM_EVENTS[item.type]?.(item, about) ?? { started: item, events: [] }
+  const inside = ITEM_EVENTS[item.type]?.(item, { item_id: item.id ?? '', ...place }) ?? { started: item, events: [] }
   return [
     { type: 'response.output_item.added', ...place, item: inside.started },
     ...inside.events,
@@ -120,8 +47,7 @@ interface Inside {
 
 const ITEM_EVENTS: Readonly<Record<string, (item: JsonObject, about: JsonObject) => Inside>> = {
   reasoning: (item, about) => {
-    const part = (item.summary as readonly { readonly text: string }[])[0]
-    const text = part?.text ?? ''
+    const text = (item.summary as readonly { readonly text: string }[])[0]?.text ?? ''
     const where = { ...about, summary_index: 0 }
     return {
       started: { ...item, summary: [] },
@@ -133,21 +59,12 @@ const ITEM_EVENTS: Readonly<Record<string, (item: JsonObject, about: JsonObject)
       ],
     }
   },
-  message: (item, about) => {
-    const part = (item.content as readonly { readonly text: string }[])[0]
-    const text = part?.text ?? ''
-    const where = { ...about, content_index: 0 }
-    const whole = { type: 'output_text', annotations: [], text }
-    return {
-      started: { ...item, status: 'in_progress', content: [] },
-      events: [
-        { type: 'response.content_part.added', ...where, part: { ...whole, text: '' } },
-        ...pieces(text).map(delta => ({ type: 'response.output_text.delta', ...where, delta })),
-        { type: 'response.output_text.done', ...where, text },
-        { type: 'response.content_part.done', ...where, part: whole },
-      ],
-    }
-  },
+  message: (item, about) => ({
+    started: { ...item, status: 'in_progress', content: [] },
+    events: (item.content as readonly Typed[]).flatMap((part, index) =>
+      partEvents(part, { ...about, content_index: index }),
+    ),
+  }),
   function_call: (item, about) => ({
     started: { ...item, status: 'in_progress', arguments: '' },
     events: [
@@ -161,9 +78,14 @@ const ITEM_EVENTS: Readonly<Record<string, (item: JsonObject, about: JsonObject)
   }),
 }
 
-/** The text in pieces that end between characters. */
-function pieces(text: string): readonly string[] {
-  const characters = Array.from(text)
-  const count = Math.ceil(characters.length / DELTA_CHARS)
-  return Array.from({ length: count }, (_, n) => characters.slice(n * DELTA_CHARS, (n + 1) * DELTA_CHARS).join(''))
+/** Both kinds of part keep their text under their own name. */
+function partEvents(part: Typed, where: JsonObject): readonly Typed[] {
+  const [name, key] = part.type === 'refusal' ? ['refusal', 'refusal'] : ['output_text', 'text']
+  const text = part[key] as string
+  return [
+    { type: 'response.content_part.added', ...where, part: { ...part, [key]: '' } },
+    ...pieces(text).map(delta => ({ type: `response.${name}.delta`, ...where, delta })),
+    { type: `response.${name}.done`, ...where, [key]: text },
+    { type: 'response.content_part.done', ...where, part },
+  ]
 }

@@ -36,7 +36,8 @@ export const SCENARIO_SCHEMA = {
             description: 'What the request must hold; otherwise it is answered with 400 and the difference.',
             properties: {
               contains: {
-                anyOf: [{ type: 'string' }, strings],
+                type: ['string', 'array'],
+                items: { type: 'string' },
                 description: 'Texts, each of which occurs in the instruction, a message or a tool result.',
               },
               tools: { ...strings, description: 'Tools that must be published, among others.' },
@@ -64,6 +65,7 @@ export const SCENARIO_SCHEMA = {
             properties: {
               text: { type: 'string' },
               reasoning: { type: 'string' },
+              refusal: { type: 'string', description: 'The model declines, in these words or with this explanation.' },
               calls: {
                 type: 'array',
                 items: {
@@ -81,13 +83,24 @@ export const SCENARIO_SCHEMA = {
                 },
               },
               usage: {
-                type: 'object',
+                type: ['object', 'null'],
                 additionalProperties: false,
                 required: ['input', 'output'],
-                properties: { input: count, output: count, cached: count },
-                description: 'Absent: the answer reports none.',
+                properties: {
+                  input: { ...count, description: 'Tokens of the whole input; both cache figures are parts of it.' },
+                  output: count,
+                  cached: { ...count, description: 'Read from the cache.' },
+                  cache_written: { ...count, description: 'Written to the cache.' },
+                },
+                description:
+                  'Absent: one token for every 4 bytes, of the request as input, of what is said as output. null: the answer reports none.',
               },
-              incomplete: { type: 'string', minLength: 1, description: 'The reason of ending early.' },
+              incomplete: {
+                type: 'string',
+                minLength: 1,
+                description:
+                  'The reason of ending early, as the Responses wire says it; max_output_tokens is translated for the others.',
+              },
             },
           },
           fault: {
@@ -97,13 +110,27 @@ export const SCENARIO_SCHEMA = {
               status: { type: 'integer', minimum: 300, maximum: 599, description: 'Answered in place of the reply.' },
               retry_after: { type: ['string', 'number'], description: 'The Retry-After header, as written.' },
               close_after_bytes: { ...count, description: 'The connection is cut after so many bytes of the body.' },
+              error_after_events: {
+                ...count,
+                description:
+                  "After so many events the stream ends with the wire's own error event; an answer that is no stream is an error 500.",
+              },
               stall_ms: { ...milliseconds, description: 'Silence after the first event.' },
               garbage: {
                 type: ['boolean', 'string'],
                 description: 'A body that is no event stream, in place of the reply.',
               },
               chunk_bytes: { type: 'integer', minimum: 1, description: 'The body is written in pieces of this size.' },
-              delay_ms: { ...milliseconds, description: 'Silence before the status line.' },
+              delay_ms: {
+                ...milliseconds,
+                description: 'Silence before the status line; with chunk_bytes also before each piece.',
+              },
+              framing: {
+                type: 'array',
+                items: { enum: ['comments', 'multiline', 'no-space', 'crlf', 'cr'] },
+                description:
+                  'The stream as other servers frame it: comments and further fields between events, data over several lines, no space after the colon, other ends of lines.',
+              },
             },
           },
         },

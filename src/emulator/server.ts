@@ -2,30 +2,31 @@
  * A model endpoint on loopback that plays a scenario over a real socket, for demos and tests without a key. It checks
  * what a real endpoint checks, keeps what it received, and goes on after a request that does not fit.
  */
-import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import { errnoOf, Refusal } from '../errors.js'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { WireName } from '../wires/port.js'
 import { writeAnswer, writeError } from './answer.js'
-import { AT_THE_START, type PlayState, playRequest } from './play.js'
+import { type Loopback, openLoopback, type WholeRequest } from './loopback.js'
+import { AT_THE_START, type Plan, type PlayState, playRequest } from './play.js'
+import { type TokenCounts, usageFor } from './played.js'
 import type { PlayedRequest } from './request.js'
-import { readResponsesRequest } from './responses-check.js'
-import { responsesStream } from './responses-stream.js'
 import type { Scenario } from './scenario.js'
-
-const REQUEST_BYTES_MAX = 64 * 1024 * 1024
+import { WIRE_SERVERS, type WireServer } from './wire-servers.js'
 
 export interface EmulatorOptions {
   /** A function gets the tool names of the first legal request and chooses the scenario for all of them. */
   readonly scenario: Scenario | ((tools: readonly string[]) => Scenario)
-  /** Absent or 0: a free port. */
+  /** Absent or 0: a free port of 127.0.0.1. */
   readonly port?: number
-  /** Only loopback can be served. */
-  readonly host?: '127.0.0.1'
   /** Absent: `openai-responses`. */
   readonly wire?: WireName
+  /** Milliseconds of silence before each answer of the scenario. Absent: none. */
+  readonly latencyMs?: number
+  /** False: `requests` stays empty, for an endpoint that serves any number of them. */
+  readonly keepRequests?: boolean
   /** Called as each request has come in whole, before it is answered. */
   readonly onRequest?: (request: ReceivedRequest) => void
+  /** Called once for each of them, when its answer is over. */
+  readonly onAnswered?: (answered: AnsweredRequest) => void
 }
 
 export interface ReceivedRequest {
@@ -37,6 +38,25 @@ export interface ReceivedRequest {
   readonly socket: number
   /** The client closed before the answer was written. */
   closedEarly: boolean
+}
+
+/** One request and what it got; nothing of its headers. */
+export interface AnsweredRequest {
+  /** In the order of arrival, from 1. */
+  readonly number: number
+  readonly socket: number
+  readonly requestBytes: number
+  readonly status: number
+  /** The turn that was played or that the request did not fit, from 1. */
+  readonly turn: number
+  readonly stream: boolean
+  /** Null: the request fitted. */
+  readonly difference: string | null
+  /** Keys of the turn's fault. */
+  readonly faults: readonly string[]
+  /** Null where the answer reports none. */
+  readonly usage: TokenCounts | null
+  readonly closedEarly: boolean
 }
 
 export interface Mismatch {
@@ -59,13 +79,8 @@ export interface Emulator {
   close(): Promise<void>
 }
 
-/** Refuses `not-built-yet` for other wires and `bad-arguments` for a port that cannot be had. */
+/** Refuses `bad-arguments` for a port that cannot be had. */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
-  const wire = options.wire ?? 'openai-responses'
-  if (wire !== 'openai-responses') {
-    const message = `the emulator does not play ${wire} yet; openai-responses it does`
-    throw new Refusal('not-built-yet', { option: `--wire ${wire}` }, message)
-  }
   const running = new RunningEmulator(options)
   await running.listen()
   return running
@@ -75,98 +90,82 @@ class RunningEmulator implements Emulator {
   readonly requests: ReceivedRequest[] = []
   firstMismatch: Mismatch | null = null
   readonly #options: EmulatorOptions
-  readonly #server: Server
-  readonly #socketNumbers = new WeakMap<Socket, number>()
-  readonly #closed = new AbortController()
-  #connections = 0
+  readonly #wire: WireServer
+  #loopback: Loopback | null = null
   #scenario: Scenario | null
   #state: PlayState = AT_THE_START
+  #count = 0
 
   constructor(options: EmulatorOptions) {
     this.#options = options
+    this.#wire = WIRE_SERVERS[options.wire ?? 'openai-responses']
     this.#scenario = typeof options.scenario === 'function' ? null : options.scenario
-    const http = process.getBuiltinModule('node:http')
-    // A tool may run for minutes between two requests; the socket stays for the client to keep.
-    this.#server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => {
-      void this.#serve(request, response)
-    })
-    this.#server.on('connection', socket => {
-      this.#connections += 1
-      this.#socketNumbers.set(socket, this.#connections)
-    })
   }
 
   get baseUrl(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`
+    return this.#loopback?.baseUrl ?? ''
   }
 
   get connections(): number {
-    return this.#connections
+    return this.#loopback?.connections ?? 0
   }
 
   get played(): number {
     return this.#state.played
   }
 
-  listen(): Promise<void> {
-    const { port = 0, host = '127.0.0.1' } = this.#options
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', cause => {
-        const message = `the emulator cannot listen on ${host}:${port} (${errnoOf(cause) ?? 'unknown error'}); give another --port, or none for a free one`
-        reject(new Refusal('bad-arguments', { argument: '--port' }, message, { cause }))
-      })
-      this.#server.listen(port, host, resolve)
-    })
+  async listen(): Promise<void> {
+    const serve = (request: WholeRequest, response: ServerResponse): Promise<void> => this.#serve(request, response)
+    this.#loopback = await openLoopback({ port: this.#options.port ?? 0, wire: this.#wire, serve })
   }
 
-  close(): Promise<void> {
-    this.#closed.abort()
-    return new Promise(resolve => {
-      this.#server.close(() => resolve())
-      this.#server.closeAllConnections()
-    })
+  async close(): Promise<void> {
+    await this.#loopback?.close()
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== 'POST' || !/^[^?]*\/responses$/.test(request.url ?? '')) {
-      request.resume()
-      writeError(response, 404, `only POST …/responses is served, not ${request.method} ${request.url}`)
-      return
-    }
-    const text = await readBody(request)
-    if (text === null) {
-      writeError(response, 413, `the body is over ${REQUEST_BYTES_MAX} bytes, or was cut off`)
-      return
-    }
-    const socket = this.#socketNumbers.get(request.socket) ?? 0
-    const received: ReceivedRequest = { text, body: parse(text), headers: request.headers, socket, closedEarly: false }
-    this.requests.push(received)
+  async #serve({ text, headers, socket }: WholeRequest, response: ServerResponse): Promise<void> {
+    this.#count += 1
+    const number = this.#count
+    const received: ReceivedRequest = { text, body: parse(text), headers, socket, closedEarly: false }
+    if (this.#options.keepRequests !== false) this.requests.push(received)
     this.#options.onRequest?.(received)
-    await this.#answer(received, response)
+    const requestBytes = Buffer.byteLength(text)
+    const told = await this.#answer(received, requestBytes, response)
+    this.#options.onAnswered?.({ number, socket, requestBytes, ...told, closedEarly: received.closedEarly })
   }
 
-  async #answer(received: ReceivedRequest, response: ServerResponse): Promise<void> {
-    const read = readResponsesRequest(received.body)
-    if (read.kind === 'illegal') {
-      this.#mismatch({ turn: this.played + 1, difference: read.why }, response)
-      return
-    }
+  async #answer(received: ReceivedRequest, requestBytes: number, response: ServerResponse): Promise<Told> {
+    const missing = this.#wire.needsHeaders.find(name => received.headers[name] === undefined)
+    if (missing !== undefined) return this.#mismatch(response, `${missing}: header is required`, null)
+    const read = this.#wire.read(received.body)
+    if (read.kind === 'illegal') return this.#mismatch(response, read.why, read.param)
     const scenario = this.#scenarioFor(read.request)
     const { state, plan } = playRequest(scenario, this.#state, read.request)
     this.#state = state
-    if (plan.kind === 'mismatch') {
-      this.#mismatch({ turn: plan.turn, difference: plan.difference }, response)
-      return
-    }
+    if (plan.kind === 'mismatch') return this.#mismatch(response, plan.difference, null)
+    const { stream, usageAsked } = read.request
+    const usage = usageAsked ? usageFor(plan.reply, requestBytes) : null
+    await this.#play(received, response, { plan, stream, usage, model: scenario.model })
+    const { turn, fault } = plan
+    const failed = fault.status ?? (fault.error_after_events !== undefined && !stream ? 500 : 200)
+    return { status: failed, turn, stream, difference: null, faults: Object.keys(fault), usage }
+  }
+
+  async #play(received: ReceivedRequest, response: ServerResponse, played: Playing): Promise<void> {
+    const { plan, stream, usage, model } = played
+    const { reply, turn, fault } = plan
+    // Closing the emulator closes the response too. A signal joined of both would be held by the one that lives long.
     const over = new AbortController()
-    let cutByUs = false
-    response.once('close', () => {
-      if (!response.writableFinished && !cutByUs && !this.#closed.signal.aborted) received.closedEarly = true
+    const closed = (): void => {
+      const byUs = fault.close_after_bytes !== undefined || this.#loopback?.closed.aborted
+      if (!response.writableFinished && !byUs) received.closedEarly = true
       over.abort()
-    })
-    const frames = responsesStream({ reply: plan.reply, turn: plan.turn, model: scenario.model })
-    cutByUs = plan.fault.close_after_bytes !== undefined
-    await writeAnswer(response, { frames, fault: plan.fault }, AbortSignal.any([over.signal, this.#closed.signal]))
+    }
+    if (response.closed) closed()
+    else response.once('close', closed)
+    const latencyMs = this.#options.latencyMs ?? 0
+    const answer = { wire: this.#wire, played: { reply, turn, model, usage }, stream, fault, latencyMs }
+    await writeAnswer(response, answer, over.signal)
   }
 
   #scenarioFor(request: PlayedRequest): Scenario {
@@ -175,26 +174,22 @@ class RunningEmulator implements Emulator {
     return this.#scenario
   }
 
-  #mismatch(mismatch: Mismatch, response: ServerResponse): void {
-    this.firstMismatch ??= mismatch
-    writeError(response, 400, `turn ${mismatch.turn}: ${mismatch.difference}`)
+  /** The request is answered with 400; its turn waits for one that fits. */
+  #mismatch(response: ServerResponse, difference: string, param: string | null): Told {
+    const turn = this.played + 1
+    this.firstMismatch ??= { turn, difference }
+    writeError(response, this.#wire, 400, { message: `turn ${turn}: ${difference}`, param })
+    return { status: 400, turn, stream: false, difference, faults: [], usage: null }
   }
 }
 
-/** Null when the body is too large or the client went away. */
-async function readBody(request: IncomingMessage): Promise<string | null> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  try {
-    for await (const chunk of request) {
-      chunks.push(chunk as Uint8Array)
-      length += (chunk as Uint8Array).length
-      if (length > REQUEST_BYTES_MAX) return null
-    }
-  } catch {
-    return null
-  }
-  return Buffer.concat(chunks).toString('utf8')
+type Told = Pick<AnsweredRequest, 'status' | 'turn' | 'stream' | 'difference' | 'faults' | 'usage'>
+
+interface Playing {
+  readonly plan: Extract<Plan, { kind: 'reply' }>
+  readonly stream: boolean
+  readonly usage: TokenCounts | null
+  readonly model: string
 }
 
 function parse(text: string): unknown {

@@ -10,6 +10,7 @@ export const COMMAND_FLAGS: readonly Flag[] = [
     ],
   ),
   ...built(['tools'], [['--json', null, 'what it prints anyway']]),
+  ...built(['providers'], [['--json', null, 'the same as JSON']]),
   ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),
   ...built(
     ['exec'],
@@ -30,11 +31,25 @@ export const COMMAND_FLAGS: readonly Flag[] = [
       [
         '--wire',
         'WIRE',
-        'protocol to speak; only openai-responses is built yet',
+        'protocol to speak; one scenario plays on all of them',
         { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'], fallback: 'openai-responses' },
       ],
       ['--port', 'N', 'port on 127.0.0.1; 0 takes a free one', { fallback: '0' }],
-      ['--json', null, 'one JSON line for each request received'],
+      ['--latency-ms', 'MS', 'silence before each answer', { fallback: '0' }],
+      [
+        '--record',
+        'FILE',
+        'pass requests on to --upstream and write the exchange to FILE as a scenario, without secrets',
+        { conflicts: ['--scenario'] },
+      ],
+      ['--upstream', 'URL', 'base URL of the endpoint that --record passes on to'],
+      [
+        '--validate',
+        'FILE',
+        'check a scenario and serve nothing: 0 valid, 2 not',
+        { conflicts: ['--scenario', '--record', '--upstream'] },
+      ],
+      ['--json', null, 'one JSON line for each request, when its answer is over, and a summary'],
     ],
   ),
   // Known, not built: refused by name.

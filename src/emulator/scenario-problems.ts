@@ -1,0 +1,110 @@
+/** What is wrong with a scenario document, each with its line and column. Pure. */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
+import { SCENARIO_SCHEMA } from './scenario-schema.js'
+
+/** `line` and `column` from 1. */
+export interface Problem {
+  readonly line: number
+  readonly column: number
+  /** What, where in the document, and the nearest key for an unknown one. */
+  readonly why: string
+}
+
+interface Source {
+  readonly document: Document
+  readonly lines: LineCounter
+}
+
+/** Made on first use: compiling takes as long as a hundred documents. */
+let validate: ValidateFunction | undefined
+
+/** The document as data, and its problems in its own order. `value` is a scenario only without problems. */
+export function findProblems(text: string): { readonly value: unknown; readonly problems: readonly Problem[] } {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
+  if (document.errors.length > 0) {
+    return { value: null, problems: document.errors.map(({ pos, message }) => problemAt(lines, pos[0], message)) }
+  }
+  let value: unknown
+  try {
+    // A handful of aliases can stand for gigabytes; a scenario needs none.
+    value = document.toJS({ maxAliasCount: 0 })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'the document cannot be read'
+    return { value: null, problems: [{ line: 1, column: 1, why }] }
+  }
+  validate ??= new Ajv2020({ allErrors: true, allowUnionTypes: true, verbose: true }).compile(SCENARIO_SCHEMA)
+  if (validate(value)) return { value, problems: [] }
+  const problems = (validate.errors ?? []).map(error => problemOf(error, { document, lines }))
+  return { value, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) }
+}
+
+function problemAt(lines: LineCounter, offset: number, why: string): Problem {
+  // An empty document has no line yet.
+  const { line, col } = lines.linePos(offset)
+  return { line: Math.max(line, 1), column: Math.max(col, 1), why }
+}
+
+function problemOf(error: ErrorObject, { document, lines }: Source): Problem {
+  const path = error.instancePath.split('/').slice(1).map(unescapePointer)
+  const unknown = error.keyword === 'additionalProperties' ? String(error.params.additionalProperty) : null
+  const where = unknown === null ? error.instancePath : `${error.instancePath}/${unknown}`
+  const offset = unknown === null ? offsetOf(document, path) : keyOffset(document, path, unknown)
+  const why = unknown === null ? detailOf(error) : unknownKey(unknown, error.parentSchema)
+  return problemAt(lines, offset, `${where === '' ? '' : `${where}: `}${why}`)
+}
+
+/** RFC 6901 §4. */
+function unescapePointer(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function nodeAt(document: Document, path: readonly string[]): unknown {
+  return path.length === 0 ? document.contents : document.getIn(path, true)
+}
+
+function offsetOf(document: Document, path: readonly string[]): number {
+  const node = nodeAt(document, path)
+  return isNode(node) ? (node.range?.[0] ?? 0) : 0
+}
+
+function keyOffset(document: Document, path: readonly string[], key: string): number {
+  const map = nodeAt(document, path)
+  const pair = isMap(map) ? map.items.find(one => isScalar(one.key) && String(one.key.value) === key) : undefined
+  return isNode(pair?.key) ? (pair.key.range?.[0] ?? 0) : offsetOf(document, path)
+}
+
+function detailOf(error: ErrorObject): string {
+  const allowed: unknown = error.params.allowedValues ?? error.params.allowedValue
+  return `it ${error.message ?? 'does not match'}${allowed === undefined ? '' : ` ${JSON.stringify(allowed)}`}`
+}
+
+function unknownKey(key: string, schema: unknown): string {
+  const known = Object.keys((schema as { properties?: object } | undefined)?.properties ?? {})
+  const near = nearest(key, known)
+  const help = near === null ? `; known here: ${known.join(', ')}` : `, did you mean ${near}?`
+  return `unknown key ${JSON.stringify(key)}${help}`
+}
+
+/** The known key within two edits of `key`, or null. */
+function nearest(key: string, known: readonly string[]): string | null {
+  const [best] = known
+    .map(name => ({ name, edits: editDistance(key.toLowerCase(), name) }))
+    .sort((a, b) => a.edits - b.edits)
+  return best && best.edits <= 2 ? best.name : null
+}
+
+/** Levenshtein distance. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (const [i, left] of a.split('').entries()) {
+    const next = [i + 1]
+    for (const [j, right] of b.split('').entries()) {
+      const replaced = (row[j] ?? 0) + (left === right ? 0 : 1)
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
