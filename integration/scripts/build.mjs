@@ -48,7 +48,7 @@ async function compile() {
 const otherCommands = {
   name: 'other-commands',
   setup(build) {
-    build.onResolve({ filter: /^\.\/(run|tools|explain|check-path|emulate|completion)\.js$/ }, ({ importer, path }) =>
+    build.onResolve({ filter: /^\.\/(run|tools|explain|check-path|emulate|providers|completion)\.js$/ }, ({ importer, path }) =>
       importer.endsWith('commands/table.ts') ? { path, external: true } : undefined,
     )
   },

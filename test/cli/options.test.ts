@@ -39,10 +39,32 @@ t.test('provider, endpoint, model and alias', async t => {
     credentialSource: 'provider:openai',
   })
   t.equal(openai.credential.kind === 'none' ? '' : openai.credential.read(), 'sk-one')
+  const claude = modelChoice(given('--provider', 'claude'), io)
+  t.match(claude, {
+    baseUrl: 'https://api.anthropic.com/v1',
+    wire: 'anthropic-messages',
+    model: 'claude-opus-5',
+    credentialSource: 'provider:anthropic',
+    credential: { kind: 'api-key' },
+  })
+  t.same(modelChoice(given('--provider', 'anthropic', '--model', 'haiku'), io).model, 'claude-haiku-4-5-20251001')
+  for (const name of ['claude-next', 'constructor', '__proto__']) {
+    t.equal(modelChoice(given('--provider', 'anthropic', '--model', name), io).model, name, 'passes through')
+  }
   t.equal(
     code(() => modelChoice(given('--provider', 'claude'), { env: {}, cwd: '/' })),
-    'not-built-yet',
-    'before a key is asked for',
+    'credential-missing',
+  )
+  t.match(modelChoice(given('--provider', 'ollama', '--model', 'qwen3'), { env: {}, cwd: '/' }), {
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    wire: 'openai-chat',
+    credential: { kind: 'none' },
+    credentialSource: 'none',
+  })
+  t.equal(
+    modelChoice(given('--provider', 'anthropic', '--wire', 'openai-chat'), io).wire,
+    'openai-chat',
+    'a typed wire wins',
   )
   t.match(modelChoice(given('--provider', 'demo'), io), { demo: true, model: 'demo', credentialSource: 'none' })
   const typed = modelChoice(given('--provider', 'openai', '--base-url', 'http://127.0.0.1:9/v1', '--model', 'x'), io)
@@ -98,6 +120,8 @@ t.test('credentials: read when asked for, re-read from files, never more than on
     [['--oauth-token-file', 'key', '--oauth-token-pointer', '/a'], 'credential-missing'],
     [['--api-key-env', 'UNSET'], 'credential-missing'],
     [['--oauth-token-pointer', '/a'], 'bad-arguments'],
+    [['--api-key-file', 'json', '--oauth-token-pointer', '/a/b~1c'], 'bad-arguments'],
+    [['--oauth-token-file', 'json', '--oauth-token-pointer', 'a'], 'bad-arguments'],
   ]
   for (const [words, expected] of bad)
     t.equal(

@@ -9,5 +9,6 @@ export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<Com
   explain: async () => (await import('./explain.js')).explain,
   'check-path': async () => (await import('./check-path.js')).checkPath,
   emulate: async () => (await import('./emulate.js')).emulate,
+  providers: async () => (await import('./providers.js')).providers,
   completion: async () => (await import('./completion.js')).completion,
 }

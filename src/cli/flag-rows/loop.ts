@@ -34,7 +34,11 @@ export const LOOP_FLAGS: readonly Flag[] = [
     ['--yes', null, 'same as --approve all', { conflicts: ['--approve-up-to'] }],
     ['--max-turns', 'N', 'stop after N requests to the model'],
     ['--max-output-tokens', 'N', 'stop when N output tokens were reported'],
-    ['--max-output-tokens-per-turn', 'N', 'bound of one answer, sent to the model'],
+    [
+      '--max-output-tokens-per-turn',
+      'N',
+      'bound of one answer, sent to the model; anthropic-messages sends 4096 when absent',
+    ],
     ['--max-duration-ms', 'MS', 'deadline of the whole run'],
     ['--max-cost-microunits', 'N', 'stop when N micro-USD were spent (needs --prices)'],
     ['--prices', 'FILE', 'rate card (JSON, see README)'],

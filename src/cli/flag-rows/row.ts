@@ -1,7 +1,15 @@
 /** How a row of the option tables is written, and the commands that share options. Pure data and its builder. */
 
 /** Commands of the program `harness`. */
-export type HarnessCommand = 'run' | 'tools' | 'exec' | 'explain' | 'check-path' | 'emulate' | 'completion'
+export type HarnessCommand =
+  | 'run'
+  | 'tools'
+  | 'exec'
+  | 'explain'
+  | 'check-path'
+  | 'emulate'
+  | 'providers'
+  | 'completion'
 
 /** With the program that is one command. */
 export type CommandName = HarnessCommand | 'hookcheck'

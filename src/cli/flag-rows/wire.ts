@@ -9,17 +9,13 @@ function oneOf(name: string): Partial<Flag> {
 
 export const WIRE_FLAGS: readonly Flag[] = [
   ...built(MODEL, [
-    [
-      '--provider',
-      'NAME',
-      'openai, or demo, which needs no key and no network; anthropic, claude and ollama speak wires that are not built yet',
-    ],
+    ['--provider', 'NAME', 'anthropic (or claude), openai, ollama, or demo, which needs no key and no network'],
     ['--base-url', 'URL', 'endpoint, e.g. http://127.0.0.1:8080/v1'],
     ['--model', 'NAME', 'model to ask for'],
     [
       '--wire',
       'WIRE',
-      'protocol of the endpoint; only openai-responses is built yet',
+      'protocol of the endpoint; default that of the provider, else openai-responses',
       { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'] },
     ],
     ['--temperature', 'N', '0.0 to 2.0; not sent when absent'],
@@ -29,7 +25,7 @@ export const WIRE_FLAGS: readonly Flag[] = [
     ['--api-key-env', 'NAME', 'read the API key from the variable NAME', oneOf('--api-key-env')],
     ['--oauth-token-file', 'FILE', 'read a bearer token from FILE', oneOf('--oauth-token-file')],
     ['--oauth-token-env', 'NAME', 'read a bearer token from the variable NAME', oneOf('--oauth-token-env')],
-    ['--oauth-token-pointer', 'POINTER', 'JSON pointer to the token in its source'],
+    ['--oauth-token-pointer', 'POINTER', 'JSON pointer to the token in its source, e.g. /tokens/access'],
     ['--header', 'NAME=ENV', 'send header NAME with the value of variable ENV', repeat],
     ['--stream-idle-ms', 'MS', 'give a silent stream up after MS between bytes', { fallback: '60000' }],
   ]),
