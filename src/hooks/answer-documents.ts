@@ -16,7 +16,9 @@ export function documentsIn(text: string): AnswerDocuments {
   if (one !== null) return { kind: 'one', value: one.value }
   const count = sequence(text)
   if (count > 1) return { kind: 'ambiguous', why: `printed ${count} documents` }
-  return holdsObject(text) ? { kind: 'ambiguous', why: 'printed text around JSON' } : { kind: 'none' }
+  const holds = holdsObject(text)
+  if (holds === null) return { kind: 'ambiguous', why: 'printed text in which JSON cannot be told from words' }
+  return holds ? { kind: 'ambiguous', why: 'printed text around JSON' } : { kind: 'none' }
 }
 
 function parsed(text: string): { readonly value: unknown } | null {
@@ -29,9 +31,10 @@ function parsed(text: string): { readonly value: unknown } | null {
 
 /** Documents one after the other with nothing but white space between them; 0 where the text is something else. */
 function sequence(text: string): number {
+  const steps = { left: STEPS_MAX }
   let count = 0
   for (let at = spaces(text, 0); at < text.length; at = spaces(text, at)) {
-    const end = valueEnd(text, at)
+    const end = valueEnd(text, at, steps)
     if (end === null || parsed(text.slice(at, end)) === null) return 0
     at = end
     count++
@@ -39,15 +42,21 @@ function sequence(text: string): number {
   return count
 }
 
-/** An object anywhere in it: only an object can carry words of an answer. */
-function holdsObject(text: string): boolean {
-  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) {
-    const end = valueEnd(text, at)
-    if (end !== null && parsed(text.slice(at, end)) !== null) return true
+/** An object anywhere in it: only an object can carry words of an answer. Null: there are too many ways to read it. */
+function holdsObject(text: string): boolean | null {
+  const steps = { left: STEPS_MAX }
+  for (const { index } of text.matchAll(OBJECT_START)) {
+    const end = valueEnd(text, index, steps)
+    if (steps.left === 0) return null
+    if (end !== null && parsed(text.slice(index, end)) !== null) return true
   }
   return false
 }
 
+/** Of one reading. Looking for an end from every brace takes the square of the text's length; no answer needs as much. */
+const STEPS_MAX = 200_000
+
+const OBJECT_START = /\{(?=[ \t\r\n]*["}])/g
 const SPACE = /[ \t\r\n]*/y
 const SCALAR = /[^\s[\]{}",:]+/y
 const STRING = /"(?:[^"\\]|\\.)*"/sy
@@ -62,28 +71,19 @@ function spaces(text: string, at: number): number {
   return matchAt(SPACE, text, at) ?? at
 }
 
-/** Where a value that begins at `at` would end by its brackets and quotes; null where it has no end. */
-function valueEnd(text: string, at: number): number | null {
+/** Where a value that begins at `at` would end by its brackets and quotes; null where it has no end, or the steps are used up. */
+function valueEnd(text: string, at: number, steps: { left: number }): number | null {
   if (text[at] === '"') return matchAt(STRING, text, at)
   if (text[at] !== '{' && text[at] !== '[') return matchAt(SCALAR, text, at)
   let depth = 0
-  for (let here = at; here < text.length; ) {
+  for (let here = at; here < text.length && steps.left > 0; steps.left--) {
     const char = text[here]
-    if (char === '"') {
-      const end = matchAt(STRING, text, here)
-      if (end === null) return null
-      here = end
-      continue
-    }
+    const end = char === '"' ? matchAt(STRING, text, here) : (matchAt(WITHIN, text, here) ?? here + 1)
+    if (end === null) return null
     if (char === '{' || char === '[') depth++
-    else if (char === '}' || char === ']') {
-      depth--
-      if (depth === 0) return here + 1
-    } else {
-      here = matchAt(WITHIN, text, here) ?? here + 1
-      continue
-    }
-    here++
+    if (char === '}' || char === ']') depth--
+    if (depth === 0) return end
+    here = end
   }
   return null
 }

@@ -150,6 +150,20 @@ const CELLS: readonly Cell[] = [
     status: 0,
   },
   { name: 'text after JSON', body: `echo '{"note":"x"} done'`, kind: 'failed', reason: /text around JSON/, status: 0 },
+  {
+    name: 'braces without end',
+    body: `head -c 16000 /dev/zero | tr '\\0' '{'`,
+    kind: 'proceed',
+    ignored: true,
+    status: 0,
+  },
+  {
+    name: 'too many ways to read it',
+    body: `head -c 4000 /dev/zero | sed 's/\\x00/{"":/g'`,
+    kind: 'failed',
+    reason: /cannot be told from words/,
+    status: 0,
+  },
   { name: 'plain text', body: 'echo all is well', kind: 'proceed', ignored: true, status: 0 },
   { name: 'JSON that is no object', body: 'echo "[1]"', kind: 'proceed', ignored: true, status: 0 },
 ]
