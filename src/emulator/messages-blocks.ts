@@ -66,6 +66,7 @@ export const ASSISTANT_BLOCKS: Readonly<Record<string, Reader>> = {
 export function readTextBlock(block: JsonObject, at: string, draft: Draft): void {
   const text = readText(block.text, `${at}.text`)
   if (text === '') throw new Illegal(`${at}.text`, 'text content blocks must be non-empty')
+  if (text.trim() === '') throw new Illegal(`${at}.text`, 'text content blocks must contain non-whitespace text')
   draft.texts.push(text)
 }
 

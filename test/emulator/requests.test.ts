@@ -290,6 +290,11 @@ function messages(): Wire {
       },
       { name: 'one role twice', body: list(user, user), why: /roles must alternate .* multiple "user"/ },
       { name: 'an empty text', body: list({ role: 'user', content: '' }), why: /must be non-empty/ },
+      {
+        name: 'a text of white space',
+        body: list(user, says({ type: 'text', text: '\n' }), user),
+        why: /must contain non-whitespace/,
+      },
       { name: 'no content', body: list({ role: 'user', content: [] }), why: /messages\.0\.content: a non-empty array/ },
       { name: 'a call by the user', body: list({ role: 'user', content: [use] }), why: /holds no tool_use/ },
       {
