@@ -11,8 +11,6 @@ export interface Came {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Uint8Array
-  /** The connection broke before the end. */
-  readonly cut: boolean
 }
 
 interface Exchange {
@@ -60,7 +58,8 @@ function faultOf(wire: WireName, came: Came, read: Recorded | null): ScenarioFau
     return { status: came.status, ...(after === undefined ? {} : { retry_after: after }) }
   }
   if (read.end === 'error') return { error_after_events: Math.min(read.events, framesBefore(wire, read.reply).length) }
-  if (!came.cut && read.end === 'whole') return {}
+  // How the connection ends after the answer has said that it is over changes nothing.
+  if (read.end === 'whole') return {}
   const most = Buffer.byteLength(framesBefore(wire, read.reply).join(''))
   return { close_after_bytes: Math.min(came.body.length, most) }
 }

@@ -122,7 +122,7 @@ async function relay(reply: Reply, response: ServerResponse): Promise<Came> {
   }
   if (cut) response.destroy()
   else response.end()
-  return { status: reply.status, headers: reply.headers, body: Buffer.concat(chunks), cut }
+  return { status: reply.status, headers: reply.headers, body: Buffer.concat(chunks) }
 }
 
 function passed(headers: IncomingHttpHeaders): Record<string, string> {
