@@ -1,0 +1,64 @@
+/** What the text of a script comes to: whether anything is left of it without comments, and how its lines end. */
+import type { ClosureMember } from '../hooks/closure.js'
+import { nameOf } from '../hooks/wrappers.js'
+import { isUnseen } from '../paths/file-view.js'
+import { type AuditContext, BODY_BYTES_MAX } from './context.js'
+
+/** Lines that do nothing but end well. */
+const NOTHING =
+  /^(?:exit(?:\s+0|\(0?\))?|:|true|pass|return(?:\s+0)?|process\.exit\(0?\)|sys\.exit\(0?\)|set\s+[-+]\w+(?:\s+pipefail)?|'use strict'|"use strict"|import\s+sys)\s*;?$/
+
+/** Why a file does nothing, or null when it does something or that is not known here (HC001 tells what could not be read). */
+export function vacuous(
+  { facts, inspected, role }: ClosureMember,
+  { body }: Pick<AuditContext, 'body'>,
+): string | null {
+  if (facts === null || facts.type !== 'file') return null
+  if (facts.size === 0) return 'is empty'
+  if (facts.size > BODY_BYTES_MAX || inspected.unread !== null) return null
+  const bytes = body(inspected.walk)
+  if (isUnseen(bytes) || bytes.includes(0)) return null
+  const lines = withoutComments(Buffer.from(bytes).toString('utf8'), commentsOf({ inspected, role }))
+  if (lines.length === 0) return 'holds nothing but comments'
+  return lines.every(line => NOTHING.test(line))
+    ? `holds nothing but ${JSON.stringify(lines.join('; ').slice(0, 60))}`
+    : null
+}
+
+/** `slashes` for the languages whose comments are those of C; `#` for all the others. */
+function commentsOf({ inspected }: Pick<ClosureMember, 'inspected' | 'role'>): 'hash' | 'slashes' {
+  const { format, walk } = inspected
+  const line = format?.kind === 'script' ? `${nameOf(format.interpreter)} ${format.argument ?? ''}` : ''
+  const byName = walk.end.kind === 'landed' && /\.(?:[cm]?[jt]sx?|php)$/.test(walk.end.facts.path)
+  return byName || /\b(?:node|nodejs|bun|deno|php)\b/.test(line) ? 'slashes' : 'hash'
+}
+
+function withoutComments(text: string, comments: 'hash' | 'slashes'): readonly string[] {
+  const plain =
+    comments === 'slashes'
+      ? text
+          .replace(/^#!.*$/m, '')
+          .replace(/\/\*[\s\S]*?\*\//g, '')
+          .replace(/^\s*\/\/.*$/gm, '')
+      : text.replace(/^\s*#.*$/gm, '')
+  return plain
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .map(line => line.trim())
+    .filter(line => line !== '')
+}
+
+/** Where a script has carriage returns at line ends: on its `#!` line, only further down in a script of a shell, or not where it matters. */
+export function lineEnds(
+  { inspected, facts }: ClosureMember,
+  { body }: Pick<AuditContext, 'body'>,
+): 'first' | 'later' | null {
+  if (facts?.type !== 'file' || inspected.unread !== null) return null
+  const bytes = body(inspected.walk)
+  if (isUnseen(bytes)) return null
+  const text = Buffer.from(bytes).toString('latin1')
+  const isScript = text.startsWith('#!')
+  if (isScript && /^[^\n]*\r\n/.test(text)) return 'first'
+  const shell = isScript ? /^#!.*\b(?:ba|da|a|k|z|fi)?sh\b/.test(text) : inspected.walk.asWritten.endsWith('.sh')
+  return shell && text.includes('\r\n') ? 'later' : null
+}
