@@ -72,6 +72,16 @@ export interface RefusalDetails {
   'nul-in-argument': { readonly index: number }
   'grants-overlap': { readonly grant: string; readonly other: string }
   'architecture-unsupported': { readonly arch: string }
+  // hooks
+  /** A rule of hookcheck by its id; `hook` is the 1-based position, null for the file itself. */
+  'hook-unsafe': {
+    readonly file: string
+    readonly hook: number | null
+    readonly rule: string
+    readonly path: string | null
+  }
+  'hook-env-refused': { readonly variable: string; readonly source: string }
+  'hooks-need-init': Record<string, never>
   // wires
   'tool-name-unsendable': { readonly name: string }
   'tool-schema-unsendable': { readonly name: string; readonly keyword?: string }

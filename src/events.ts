@@ -58,6 +58,9 @@ export type WarningCode =
   | 'batch-miscounted'
   | 'unpriced-model'
   | 'hook-failed'
+  | 'hooks-unchecked'
+  | 'hook-unstartable'
+  | 'hook-home-replaced'
   | 'stop-hook-exhausted'
   | 'turn-retried'
   | 'unknown-stream-event'
@@ -65,6 +68,8 @@ export type WarningCode =
   | 'provider-refusal'
   | 'document-key-ignored'
   | 'no-init'
+  | 'left-over-ended'
+  | 'launches-unrecorded'
   | 'uid-0'
 
 export interface StartedEvent {

@@ -9,7 +9,7 @@ import type { Credential } from '../wires/transport.js'
 import { credentialInFile, credentialInVariable } from './credential-source.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
-import { type Provider, providerNamed, resolveModel } from './providers.js'
+import { PROVIDERS, type Provider, providerNamed, resolveModel } from './providers.js'
 
 export interface ModelChoice {
   /** Empty for the demo. */
@@ -103,4 +103,12 @@ function pointerOf(given: Given, named: SourceFlag | undefined): string | undefi
       ? `${JSON.stringify(pointer)} is no JSON pointer: it begins with /, e.g. /tokens/access`
       : 'needs --oauth-token-file or --oauth-token-env'
   throw new Refusal('bad-arguments', { argument: '--oauth-token-pointer' }, `--oauth-token-pointer ${why}`)
+}
+
+/** Variables that hold a credential of this run or of a provider that is known: only the wire is given them. */
+export function credentialVariables(given: Given): ReadonlySet<string> {
+  const headers = given.all('--header').map(entry => entry.slice(entry.indexOf('=') + 1))
+  const named = [given.one('--api-key-env'), given.one('--oauth-token-env'), ...headers]
+  const known = PROVIDERS.map(({ keyEnv }) => keyEnv)
+  return new Set([...named, ...known].filter(name => name !== undefined))
 }

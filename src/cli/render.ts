@@ -38,6 +38,7 @@ const PROGRESS: Lines = {
   'turn-retried': e => `turn ${e.turn} again (attempt ${e.attempt}): ${oneLine(e.reason)}`,
   'tool-requested': e => `  ${e.name} ${oneLine(JSON.stringify(e.arguments), 120)}`,
   'launch-ended': e => `  ${endingText(e.outcome.ending)} in ${Math.round(e.outcome.duration_ms)} ms`,
+  'hook-ran': e => `  hook ${e.name} at ${e.point}: ${e.decision.kind} in ${Math.round(e.duration_ms)} ms`,
   'confinement-hint': e => `  hint: ${oneLine(e.text)}`,
   'tool-completed': e =>
     e.failed ? `  failed${e.code === undefined ? '' : ` [${e.code}]`} ${oneLine(e.reason ?? '')}`.trimEnd() : null,
@@ -51,6 +52,9 @@ const ALWAYS: Lines = {
   failed: e => `failed [${e.code}] ${oneLine(e.reason, 2_000)}`,
   refused: e => `refused [${e.code}] ${escapeLines(e.reason)}`,
 }
+
+/** Purposes of launches whose end is not told as such. */
+const UNTOLD: ReadonlySet<string> = new Set(['probe', 'hook'])
 
 function endingText(ending: Of<'launch-ended'>['outcome']['ending']): string {
   switch (ending.kind) {
@@ -85,7 +89,7 @@ export function renderer(options: RenderOptions): {
   const paint = (style: keyof typeof STYLES, text: string): string =>
     options.color ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text
   let midLine = false
-  /** Launches that only try the boundary: their end is no news. */
+  /** Launches whose end is no news: they only try the boundary, or `hook-ran` tells of them. */
   const probes = new Set<string>()
   const endLine = (): void => {
     if (midLine) options.stdout('\n')
@@ -97,7 +101,7 @@ export function renderer(options: RenderOptions): {
     options.stderr(`${paint(style, line)}\n`)
   }
   const isProbe = (event: HarnessEvent): boolean => {
-    if (event.kind === 'launch-started' && event.purpose === 'probe') probes.add(event.launch_id)
+    if (event.kind === 'launch-started' && UNTOLD.has(event.purpose)) probes.add(event.launch_id)
     return event.kind === 'launch-ended' && probes.has(event.launch_id)
   }
   const emit = (event: HarnessEvent): void => {

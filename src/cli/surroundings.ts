@@ -10,6 +10,7 @@ import { type EffectsPlace, makeToolPort } from '../tools/port-local.js'
 import { confineChoice, policyRequest } from './confinement-options.js'
 import { controlFiles } from './control-files.js'
 import type { CommandName } from './flags.js'
+import type { RunHooks } from './hook-options.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
 import { fileReach } from './reach.js'
@@ -21,6 +22,8 @@ export interface Surroundings {
   readonly reach: FileReach
   readonly tools: ToolPort
   readonly programs: readonly string[]
+  /** Null without `--hooks`. */
+  readonly hooks: RunHooks | null
   close(): Promise<void>
 }
 
@@ -31,6 +34,8 @@ export interface SurroundingsOptions {
   readonly runId: string
   readonly emit: Emit
 }
+
+const HOOK_OPTIONS = ['--hooks', '--hook-env', '--hook-reap', '--hooks-unchecked'] as const
 
 /** A named boundary is tried for real before anything else happens; without it the refusal is thrown. */
 export async function openSurroundings({
@@ -43,22 +48,36 @@ export async function openSurroundings({
   closeInherited()
   const programs = given.all('--allow-program')
   const confine = confineChoice(command, given)
-  const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
+  const asked = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
   if (confine === 'off') refuseUnheld(given)
-  const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
-  const boundary =
-    confine === 'off' ? null : await opened({ confine, request, facts, runId, onEvent: emit, kill: io.kill })
-  const reach = fileReach({
-    request,
-    policy: boundary?.policy ?? null,
-    writeScope: given.all('--write-scope'),
-    cwd: io.cwd,
-    homes: facts.homes,
-  })
-  const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
-  const effects = openOrClosed(boundary, given)
-  const tools = makeToolPort({ surface, reach, boundary: effects, programs })
-  return { boundary, effects, reach, tools, programs, close: async () => boundary?.close() }
+  const facts = await readHostFacts({ cgroupRoot: asked.cgroupRoot })
+  // Loaded for those who have hooks alone: the audit of them is a large part of this program.
+  const hooks = HOOK_OPTIONS.some(name => given.has(name))
+    ? (await import('./hook-options.js')).openHooks({ given, io, facts, request: asked, runId })
+    : null
+  try {
+    const request = { ...asked, controlFiles: [...asked.controlFiles, ...(hooks?.controlFiles ?? [])] }
+    const boundary =
+      confine === 'off' ? null : await opened({ confine, request, facts, runId, onEvent: emit, kill: io.kill })
+    const reach = fileReach({
+      request,
+      policy: boundary?.policy ?? null,
+      writeScope: given.all('--write-scope'),
+      cwd: io.cwd,
+      homes: facts.homes,
+    })
+    const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
+    const effects = openOrClosed(boundary, given)
+    const tools = makeToolPort({ surface, reach, boundary: effects, programs })
+    const close = async (): Promise<void> => {
+      await boundary?.close()
+      hooks?.close()
+    }
+    return { boundary, effects, reach, tools, programs, hooks, close }
+  } catch (error) {
+    hooks?.close()
+    throw error
+  }
 }
 
 function openOrClosed(boundary: Boundary | null, given: Given): EffectsPlace {

@@ -1,4 +1,4 @@
-/** Says what the launches of a run have put into its write grants, right before the record ends. */
+/** What is said beside the loop: warnings right after the start, and what launches have put into the write grants right before the end. */
 import type { Boundary } from '../confinement/boundary.js'
 import type { Emit, HarnessEvent } from '../events.js'
 
@@ -15,5 +15,13 @@ export function verifyingGrants(emit: Emit, boundary: Pick<Boundary, 'verify'> |
       for (const message of boundary.verify()) emit({ kind: 'warning', code: 'protected-appeared', message })
     }
     emit(event)
+  }
+}
+
+/** Passes events on to `emit`, and `warnings` right after `started`. */
+export function warningAfterStart(emit: Emit, warnings: readonly HarnessEvent[]): Emit {
+  return event => {
+    emit(event)
+    if (event.kind === 'started') for (const warning of warnings) emit(warning)
   }
 }

@@ -1,0 +1,227 @@
+/**
+ * The operator's hooks of a run: the file read, every hook found and judged where it lies, the rest of the run told what
+ * must not be written. What cannot be trusted refuses here, before anything is opened.
+ */
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { ControlFile, HostFacts, PolicyRequest } from '../confinement/types.js'
+import { Refusal } from '../errors.js'
+import type { HarnessEvent, StartedEvent } from '../events.js'
+import { auditForStart, type Finding, refusing } from '../hookcheck/audit.js'
+import type { HookSpec, HooksDocument } from '../hooks/document.js'
+import { refusedName } from '../hooks/environment-names.js'
+import { gatherHookHost, type HookHost } from '../hooks/hook-host.js'
+import { loadHooks } from '../hooks/load.js'
+import { lockMismatch, lockPathOf, readLock } from '../hooks/lock.js'
+import type { DropReason, ScrubbedPath } from '../hooks/path-scrub.js'
+import type { HookPort } from '../hooks/port.js'
+import { type PreparedHooks, prepareHooks, type Unstartable } from '../hooks/prepare.js'
+import { hookPort } from '../hooks/run.js'
+import type { WriteSetRequest } from '../hooks/write-set.js'
+import { realFiles } from '../paths/file-view.js'
+import { PrivateFolder } from '../supervise/private-folder.js'
+import type { Io } from './io.js'
+import type { Given } from './parse.js'
+import { credentialVariables } from './provider-options.js'
+
+export interface RunHooks {
+  /** The hooks file, its lock and the code of every hook. */
+  readonly controlFiles: readonly ControlFile[]
+  readonly pathScrubbed: StartedEvent['path_scrubbed']
+  /** For the record, once the run has started. */
+  readonly warnings: readonly Extract<HarnessEvent, { kind: 'warning' }>[]
+  /** `workspace`: landed. */
+  port(workspace: string): HookPort
+  /** Removes the private folder. */
+  close(): void
+}
+
+export interface HookSeams {
+  readonly given: Given
+  readonly io: Pick<Io, 'env' | 'cwd' | 'kill'>
+  readonly facts: Pick<HostFacts, 'home' | 'pid1WithoutInit'>
+  readonly request: Pick<PolicyRequest, 'workspace' | 'writeSubtrees'>
+  readonly runId: string
+}
+
+/** Null without `--hooks`. Throws the refusal of the first thing that is wrong. */
+export function openHooks(seams: HookSeams): RunHooks | null {
+  const { given, io, facts, request, runId } = seams
+  const named = given.one('--hooks')
+  if (named === undefined) return refuseStray(given)
+  const document = unrefused(loadHooks(resolve(io.cwd, named)))
+  const reap = given.one('--hook-reap') === 'namespace' ? 'namespace' : 'group'
+  if (facts.pid1WithoutInit && reap === 'group' && document.hooks.length > 0) throw needsInit()
+  const names = given.all('--hook-env')
+  refuseNames(document, names, credentialVariables(given))
+  const writeSet = writeSetOf(request)
+  const folder = PrivateFolder.make({ outside: writeSet.roots.map(({ path }) => path) })
+  try {
+    mkdirSync(join(folder.path, 'home'), { mode: 0o700 })
+    const host = gatherHookHost({
+      ...{ view: realFiles, env: io.env, home: facts.home, tmpdir: folder.path },
+      ...{ writeSet, cwd: io.cwd, path: null },
+    })
+    const lock = unrefused(readLock(document.path, realFiles))
+    const mismatch = lock === null ? null : lockMismatch(lock, document)
+    if (mismatch !== null) throw mismatch
+    const prepared = prepareHooks({ document, host, lock, names, reap })
+    const warnings = [...judged(document, host, prepared, given.has('--hooks-unchecked')), ...homeWarning(host)]
+    return {
+      controlFiles: controlFilesOf(document, prepared),
+      pathScrubbed: scrubbed(host.path),
+      warnings,
+      port: workspace =>
+        hookPort({
+          hooks: prepared.hooks,
+          run: { runId, sessionId: null, workspace },
+          timeoutMs: null,
+          reap,
+          kill: io.kill,
+        }),
+      close: () => folder.remove(),
+    }
+  } catch (error) {
+    folder.remove()
+    throw error
+  }
+}
+
+/** An option about hooks without hooks would be a promise about nothing. */
+function refuseStray(given: Given): null {
+  const flag = ['--hook-env', '--hook-reap', '--hooks-unchecked'].find(name => given.has(name))
+  if (flag === undefined) return null
+  throw new Refusal('bad-arguments', { argument: flag }, `${flag} needs --hooks FILE`)
+}
+
+function unrefused<Value>(value: Value | Refusal): Value {
+  if (value instanceof Refusal) throw value
+  return value
+}
+
+function needsInit(): Refusal {
+  const text =
+    'this process is pid 1 and no init, so nothing would reap what hooks leave behind: start it under an init (tini, docker run --init), or add --hook-reap namespace'
+  return new Refusal('hooks-need-init', {}, text)
+}
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** Names that no hook is given, whoever asks: what loads code, what is ours, and the credentials of the run. */
+function refuseNames({ path, hooks }: HooksDocument, names: readonly string[], credentials: ReadonlySet<string>): void {
+  const whyNot = (name: string): string | null =>
+    credentials.has(name) ? 'it holds a credential of the model endpoint, which no hook is given' : refusedName(name)
+  for (const name of names) {
+    const why = VARIABLE.test(name) ? whyNot(name) : 'write the name of a variable, without a value'
+    if (why !== null) throw envRefused(name, '--hook-env', `--hook-env ${JSON.stringify(name)}: ${why}`)
+  }
+  for (const { index, env, places } of hooks) {
+    const name = env.find(one => whyNot(one) !== null)
+    if (name === undefined) continue
+    const at = places.get('env')
+    const place = at === undefined ? '' : `:${at.line}:${at.column}`
+    throw envRefused(name, path, `${path}${place}: hook ${index}: "env" lets ${name} through: ${whyNot(name)}`)
+  }
+}
+
+function envRefused(variable: string, source: string, message: string): Refusal {
+  return new Refusal('hook-env-refused', { variable, source }, message)
+}
+
+/** The workspace even where nothing is written in this run: what lies there is no program of the operator's. */
+function writeSetOf({ workspace, writeSubtrees }: HookSeams['request']): WriteSetRequest {
+  const grants = writeSubtrees.map(path => ({
+    path: resolve(workspace, path),
+    source: `--process-write-subtree ${path}`,
+  }))
+  return { origin: 'given', roots: [{ path: workspace, source: '--workspace' }, ...grants], held: [] }
+}
+
+/** Refuses what must not run; what may, and is worth a word, as warnings. */
+function judged(
+  document: HooksDocument,
+  host: HookHost,
+  { unstartable }: PreparedHooks,
+  unchecked: boolean,
+): RunHooks['warnings'] {
+  const found = refusing(auditForStart({ document, ...host, environment: host.environment([]) }))
+  const isGate = (hook: number | null): boolean => hook === null || gates.has(hook)
+  const gates = new Set(document.hooks.filter(isGateSpec).map(({ index }) => index))
+  const faults = [
+    ...found
+      .filter(({ hook, rule }) => isGate(hook) || !OF_STARTING.test(rule))
+      .map(finding => faultOf(document, finding)),
+    ...unstartable.filter(({ hook }) => isGate(hook)).map(one => faultOfStart(document, one)),
+  ]
+  const [first] = faults
+  if (first !== undefined && !unchecked) throw first
+  return [
+    ...faults.slice(0, TOLD_MAX).map(({ message }) => warning('hooks-unchecked', `--hooks-unchecked: ${message}`)),
+    ...unstartable
+      .filter(({ hook }) => !isGate(hook))
+      .map(({ name, why }) => warning('hook-unstartable', `hook ${name} will fail wherever it is asked: ${why}`)),
+  ]
+}
+
+/** Rules about whether a program starts. At a point that does not decide over a call it fails when it is asked, and that is said. */
+const OF_STARTING = /^HC(?:2\d\d|40[1-6]|408)$/
+/** Of 10 000 hooks in one wrong folder a few are enough. */
+const TOLD_MAX = 20
+
+function isGateSpec({ on }: HookSpec): boolean {
+  return on === 'before-call' || on === 'transition'
+}
+
+function faultOf({ path: file }: HooksDocument, { rule, hook, path, message, fix, line, column }: Finding): Refusal {
+  const at = line === undefined ? '' : `:${line}:${column ?? 1}`
+  const which = hook === null ? '' : `hook ${hook}: `
+  const text = `${file}${at}: ${which}${message} [${rule}]; ${fix}; --hooks-unchecked runs it all the same, on record`
+  return new Refusal('hook-unsafe', { file, hook, rule, path: path ?? null }, text)
+}
+
+function faultOfStart({ path: file }: HooksDocument, { hook, rule, why }: Unstartable): Refusal {
+  const text = `${file}: hook ${hook} would never start, so nothing it decides about could happen: ${why} [${rule}]`
+  return new Refusal('hook-unsafe', { file, hook, rule, path: null }, text)
+}
+
+function warning(code: RunHooks['warnings'][number]['code'], message: string): RunHooks['warnings'][number] {
+  return { kind: 'warning', code, message }
+}
+
+function homeWarning({ homeReplaced }: HookHost): RunHooks['warnings'] {
+  if (homeReplaced === null) return []
+  return [warning('hook-home-replaced', `hooks get an empty private folder as HOME: ${homeReplaced}`)]
+}
+
+function controlFilesOf({ path }: HooksDocument, { controlFiles }: PreparedHooks): readonly ControlFile[] {
+  return [
+    { path, what: 'the hooks file (--hooks)' },
+    { path: lockPathOf(path), what: 'the lock of the hooks file' },
+    ...controlFiles,
+  ]
+}
+
+function scrubbed({ dropped }: ScrubbedPath): StartedEvent['path_scrubbed'] {
+  return dropped.filter(({ ours }) => !ours).map(({ entry, why }) => ({ entry, why: whyDropped(why) }))
+}
+
+function whyDropped(why: DropReason): string {
+  switch (why.kind) {
+    case 'not-absolute':
+      return why.what
+    case 'missing':
+      return why.creatable ? `${why.path} does not exist and others could make it` : `${why.path} does not exist`
+    case 'not-a-folder':
+      return `${why.path} is no folder`
+    case 'unseen':
+      return `${why.path} cannot be looked at (${why.errno})`
+    case 'changeable':
+      return `others can change ${why.faults.map(({ facts }) => facts.path).join(', ')}`
+    case 'in-write-set':
+      return `it lies in ${why.reach.root}, which the agent can write (${why.reach.source})`
+    case 'holds-write-root':
+      return `it holds ${why.root}, which the agent can write`
+    case 'double':
+      return `it is ${why.of} again`
+  }
+}
