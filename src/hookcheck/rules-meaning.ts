@@ -1,4 +1,4 @@
-/** HC7xx and HC8xx as data: what a hook means, and whether it is still what was approved (hookcheck.md §4.7, §4.8, §9). */
+/** HC7xx: what a hook means (hookcheck.md §4.7). */
 import {
   accidents,
   coverage,
@@ -81,50 +81,5 @@ export const MEANING_RULES: readonly Rule[] = [
     why: 'Here the document has call.name and call.arguments, only the status decides, and 1 is a failed hook: at before-call that refuses the call, at stop it lets the run end, and the message is not a reason.',
     fix: 'read call.arguments, end with 2 and print {"reason": "…"} to block, end with 0 to go on',
     anchor: 'hookcheck --from claude names each difference for a configuration of that client',
-  },
-]
-
-export const PIN_RULES: readonly Rule[] = [
-  {
-    id: 'HC801',
-    title: 'Gate not pinned',
-    severity: 'info',
-    why: 'Ownership says who may change the code, not whether it was changed.',
-    fix: 'review the code, then hookcheck --pin --write',
-    anchor: 'Digest_Spec of sudoers(5)',
-  },
-  {
-    id: 'HC802',
-    title: 'Pin mismatch',
-    severity: 'error',
-    lasting: 'always',
-    why: 'It was changed since somebody reviewed it.',
-    fix: 'look at the difference, review it, and pin again',
-    anchor: 'Digest_Spec of sudoers(5); direnv allow',
-  },
-  {
-    id: 'HC803',
-    title: 'Pin malformed or partial',
-    severity: 'warn',
-    why: 'A pin of /usr/bin/node says nothing about hook.js.',
-    fix: 'pin the closure: digests by path, as hookcheck --pin prints them',
-    anchor: 'Digest_Spec of sudoers(5)',
-  },
-  {
-    id: 'HC804',
-    title: 'Store of the pins changeable',
-    severity: 'error',
-    lasting: 'always',
-    why: 'Whoever writes the lock approves the change.',
-    fix: 'keep it beside the hooks file, owned by you or root, mode 0600',
-    anchor: 'trust records of direnv and mise',
-  },
-  {
-    id: 'HC806',
-    title: 'Suppression that does not hold',
-    severity: 'warn',
-    why: 'An exception that nobody looks at any more hides the next finding too.',
-    fix: 'remove the entry, or write why it holds and until when',
-    anchor: 'lintian overrides',
   },
 ]
