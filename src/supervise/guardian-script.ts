@@ -15,7 +15,7 @@ export const DARWIN_SIGHT: Sight = { by: 'ps', words: '-axEww' }
 /** Signals to us that reach the guardian as well change nothing: it ends by its pipe alone. */
 const LISTEN = `\
 trap '' HUP INT QUIT TERM
-mark=$1 groups=' ' sessions=
+mark=$1=$2 groups=' ' sessions=
 while read -r word group start; do
 case $word in
 clean) exit 0 ;;
@@ -86,7 +86,10 @@ for pid in $found; do kill -KILL "$pid" 2>/dev/null; done
 [ -n "\${found# }" ] || sessions=
 done`
 
-/** The script; its first argument is the mark, a variable and its value that nothing else on the machine carries. */
+/**
+ * The script; its arguments are the variable that marks what is ours and its value, which nothing else on the machine carries.
+ * They are two words, because ps(1) shows a command line like an environment, and the guardian is not its own to end.
+ */
 export function guardianScript(sight: Sight): string {
   return [LISTEN, sight.by === 'proc' ? PROC : ps(sight.words), END].join('\n')
 }

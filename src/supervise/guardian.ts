@@ -83,7 +83,7 @@ export function startGuard(): Guard | NotStarted {
 function alive(): Beside {
   if (guardian?.alive()) return guardian
   const sight = process.platform === 'darwin' ? DARWIN_SIGHT : ({ by: 'proc' } as const)
-  const fresh = startBeside('/bin/sh', ['-c', guardianScript(sight), 'guardian', `${GUARD}=${guardCookie()}`])
+  const fresh = startBeside('/bin/sh', ['-c', guardianScript(sight), 'guardian', GUARD, guardCookie()])
   const startedAt = Date.now()
   guardian = fresh
   for (const line of running.values()) if (line !== '') fresh.tell(`begin ${line}\n`)

@@ -12,9 +12,12 @@ import { type Clock, graceMs, limitMs, systemClock } from './deadline.js'
 import { inheritableRefusal } from './descriptors.js'
 import { startGuard } from './guardian.js'
 import { HostNamespace, STATUS_FD } from './host-namespace.js'
+import type { LaunchRecord } from './left-overs.js'
+import { ListedTree } from './listed-tree.js'
+import { psLister } from './process-list.js'
 import type { NotStarted } from './program.js'
 import { sharedFifos } from './shared-fifos.js'
-import { start } from './spawn.js'
+import { runToEnd, start } from './spawn.js'
 import { cancelledBy, type Ended, type Supervised } from './supervised.js'
 import type { Tree } from './tree.js'
 
@@ -49,6 +52,8 @@ export interface HostLaunchPlan {
   /** Aborted: KILL at once, whatever grace is left. */
   readonly kill?: AbortSignal
   readonly clock?: Clock
+  /** Where the launch is recorded while it runs, so that the next run can end what is left of it. Absent: nowhere. */
+  readonly record?: LaunchRecord
 }
 
 /**
@@ -72,17 +77,24 @@ export async function launchHost(plan: HostLaunchPlan): Promise<Outcome> {
     return { ...blank, ending: guard }
   }
   let supervised: Supervised | null = null
+  let left = false
   try {
     const started = await startHeld(plan, held, guard.env)
     if ('kind' in started) return { ...blank, ending: started }
     supervised = started
     guard.covers(supervised.pid)
+    plan.record?.begin({ launchId: plan.launchId, pid: supervised.pid, purpose: 'hook' })
     held.started(supervised)
     const ended = await supervised.ended
+    left = !ended.treeGone
     return { ...blank, ...report(ended), ending: await held.ending(ended) }
   } finally {
     held.close(supervised)
-    guard.over()
+    // What could not be seen to end stays the guardian's, and the next run's.
+    if (!left) {
+      guard.over()
+      plan.record?.end(plan.launchId)
+    }
   }
 }
 
@@ -99,7 +111,16 @@ class HostGroup {
     this.args = plan.args
   }
 
-  readonly tree = (pid: number): Tree => new CookieTree(pid, this.plan.launchId)
+  readonly tree = (pid: number): Tree => {
+    const { launchId } = this.plan
+    if (process.platform === 'linux') return new CookieTree(pid, launchId)
+    return new ListedTree(
+      pid,
+      launchId,
+      psLister(words => runToEnd('/bin/ps', words)),
+    )
+  }
+
   started(): void {}
 
   /** What we caused comes first; Node tells no core flag. */

@@ -208,16 +208,22 @@ function tooLong({ file, args, env }: SpawnPlan, errno: string): NotStarted {
   return notStarted('argument-list-too-long', message, { errno })
 }
 
-/** How long a program of the system that answers at once may take. */
+/** How long a program of the system that answers at once may take, and how much it may say (ps(1) shows environments). */
 const HELPER_MS = 10_000
+const HELPER_BYTES_MAX = 64 * 1024 * 1024
 
 /**
  * Runs a small program of the system to its end and answers its stdout; rejects with the system's error otherwise. Only
- * for programs whose work is a few system calls (mkfifo); everything else is started by {@link start}.
+ * for programs whose work is a few system calls (mkfifo, ps); everything else is started by {@link start}.
  */
 export function runToEnd(file: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: HELPER_MS, cwd: '/' }
+    const options = {
+      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+      timeout: HELPER_MS,
+      maxBuffer: HELPER_BYTES_MAX,
+      cwd: '/',
+    }
     execFile(file, args, options, (error, stdout) => (error === null ? resolve(stdout) : reject(error)))
   })
 }
@@ -227,7 +233,12 @@ export function runToEnd(file: string, args: readonly string[]): Promise<string>
  * because a terminal must be in order before the next thing happens; its work is one system call (stty).
  */
 export function runOnTerminal(file: string, args: readonly string[], fd: number): boolean {
-  const options = { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: HELPER_MS, cwd: '/' }
+  const options = {
+    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+    timeout: HELPER_MS,
+    maxBuffer: HELPER_BYTES_MAX,
+    cwd: '/',
+  }
   return spawnSync(file, args, { ...options, stdio: covered([fd, 'ignore', 'ignore']) }).status === 0
 }
 

@@ -28,7 +28,7 @@ async function started(reap: string, how = ''): Promise<Run> {
   })
   await said(child, 'started')
   const guard = /started (\S+)/.exec(text)?.[1] ?? 'none'
-  return { child, word, guard: `HARNESS_GUARD=${guard}` }
+  return { child, word, guard }
 }
 
 for (const reap of ['group', 'namespace'] as const) {
@@ -54,7 +54,7 @@ for (const reap of ['group', 'namespace'] as const) {
   })
 }
 
-/** The guardian of a run: the one process that has the mark in its argv. */
+/** The guardian of a run: the one process that has the mark's value in its argv. */
 function guardianOf({ guard }: Run): number | undefined {
   return marked(guard).find(pid => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(guard))
 }
