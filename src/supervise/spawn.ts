@@ -233,12 +233,7 @@ export function runToEnd(file: string, args: readonly string[]): Promise<string>
  * because a terminal must be in order before the next thing happens; its work is one system call (stty).
  */
 export function runOnTerminal(file: string, args: readonly string[], fd: number): boolean {
-  const options = {
-    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
-    timeout: HELPER_MS,
-    maxBuffer: HELPER_BYTES_MAX,
-    cwd: '/',
-  }
+  const options = { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: HELPER_MS, cwd: '/' }
   return spawnSync(file, args, { ...options, stdio: covered([fd, 'ignore', 'ignore']) }).status === 0
 }
 
