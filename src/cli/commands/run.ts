@@ -20,7 +20,7 @@ import { type ModelChoice, modelChoice } from '../provider-options.js'
 import { renderer, wantsColor } from '../render.js'
 import { budgetOf, headersOf, ratesOf, samplingOf, whole } from '../run-options.js'
 import { openSurroundings, type Surroundings } from '../surroundings.js'
-import { verifyingGrants } from '../verify-grants.js'
+import { verifyingGrants, warningAfterStart } from '../verify-grants.js'
 import { workspaceReader } from '../workspace-reader.js'
 import type { Invocation } from './invocation.js'
 
@@ -130,6 +130,7 @@ interface Parts {
 
 async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
   const { choice, settings, surroundings } = parts
+  const { hooks } = surroundings
   // Loaded for the demo alone: the emulator checks its documents with a schema validator.
   const demo = choice.demo ? await (await import('../demo.js')).startDemo() : null
   const idle = whole(given, '--stream-idle-ms')
@@ -148,6 +149,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         model,
         requestedModel: choice.model,
         tools: surroundings.tools,
+        ...(hooks === null ? {} : { hooks: hooks.port(surroundings.reach.workspace.path) }),
         approver: parts.approver,
         riskCeiling: (given.one('--approve-up-to') ?? 'low') as Risk,
         budget: settings.budget,
@@ -157,7 +159,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         sampling: settings.sampling,
         started: startedFacts(parts),
         clock: systemClock,
-        emit: verifyingGrants(parts.emit, surroundings.boundary),
+        emit: verifyingGrants(warningAfterStart(parts.emit, hooks?.warnings ?? []), surroundings.boundary),
         signal: io.stop,
       })
     } finally {
@@ -179,7 +181,7 @@ function startedFacts({ runId, choice, surroundings }: Parts) {
     mcp: [],
     credential_source: choice.credentialSource,
     confinement: surroundings.boundary?.confinement ?? UNCONFINED,
-    path_scrubbed: [],
+    path_scrubbed: surroundings.hooks?.pathScrubbed ?? [],
   }
 }
 
