@@ -169,8 +169,8 @@ t.test('could not run: status 1, one refused line, nothing else on stdout', asyn
     },
     {
       words: ['run', '--input', 'x', '--provider', 'anthropic', '--json'],
-      code: 'not-built-yet',
-      says: /anthropic-messages/,
+      code: 'credential-missing',
+      says: /ANTHROPIC_API_KEY/,
     },
     {
       words: ['run', '--input', 'x', '--provider', 'openai', '--model', 'm', '--json'],
@@ -204,7 +204,7 @@ t.test('could not run: status 1, one refused line, nothing else on stdout', asyn
     },
   ]
   for (const { words, code, says } of cases) {
-    const ran = await harness(words, { cwd: ws.path, env: { OPENAI_API_KEY: '' } })
+    const ran = await harness(words, { cwd: ws.path, env: { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' } })
     t.equal(ran.status, 1, words.join(' '))
     const events = eventsOf(ran.stdout)
     t.strictSame(
