@@ -19,7 +19,9 @@ import { type PreparedHooks, prepareHooks, type Unstartable } from '../hooks/pre
 import { hookPort } from '../hooks/run.js'
 import type { WriteSetRequest } from '../hooks/write-set.js'
 import { realFiles } from '../paths/file-view.js'
+import { launchHost } from '../supervise/host-launch.js'
 import { PrivateFolder } from '../supervise/private-folder.js'
+import { openHookLaunches, openHookLaunches } from './hook-launches.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
 import { credentialVariables } from './provider-options.js'
@@ -32,20 +34,20 @@ export interface RunHooks {
   readonly warnings: readonly Extract<HarnessEvent, { kind: 'warning' }>[]
   /** `workspace`: landed. */
   port(workspace: string): HookPort
-  /** Removes the private folder. */
+  /** Removes the private folder and the record of what runs. */
   close(): void
 }
 
 export interface HookSeams {
   readonly given: Given
   readonly io: Pick<Io, 'env' | 'cwd' | 'kill'>
-  readonly facts: Pick<HostFacts, 'home' | 'pid1WithoutInit'>
+  readonly facts: Pick<HostFacts, 'home' | 'pid1WithoutInit' | 'bwrap' | 'installHint'>
   readonly request: Pick<PolicyRequest, 'workspace' | 'writeSubtrees'>
   readonly runId: string
 }
 
 /** Null without `--hooks`. Throws the refusal of the first thing that is wrong. */
-export function openHooks(seams: HookSeams): RunHooks | null {
+export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
   const { given, io, facts, request, runId } = seams
   const named = given.one('--hooks')
   if (named === undefined) return refuseStray(given)
@@ -66,20 +68,26 @@ export function openHooks(seams: HookSeams): RunHooks | null {
     const mismatch = lock === null ? null : lockMismatch(lock, document)
     if (mismatch !== null) throw mismatch
     const prepared = prepareHooks({ document, host, lock, names, reap })
-    const warnings = [...judged(document, host, prepared, given.has('--hooks-unchecked')), ...homeWarning(host)]
+    const judgements = [...judged(document, host, prepared, given.has('--hooks-unchecked')), ...homeWarning(host)]
+    const { warnings, close, ...held } = await openHookLaunches({ env: io.env, facts, reap, runId })
     return {
       controlFiles: controlFilesOf(document, prepared),
       pathScrubbed: scrubbed(host.path),
-      warnings,
+      warnings: [...judgements, ...warnings],
       port: workspace =>
         hookPort({
           hooks: prepared.hooks,
           run: { runId, sessionId: null, workspace },
           timeoutMs: null,
           reap,
+          held: { ...(record === undefined ? {} : { record }), ...(bwrap === undefined ? {} : { bwrap }) },
           kill: io.kill,
+          launch: plan => launchHost({ ...plan, ...held }),
         }),
-      close: () => folder.remove(),
+      close() {
+        close()
+        folder.remove()
+      },
     }
   } catch (error) {
     folder.remove()

@@ -1,8 +1,9 @@
 /** The part of `run` and `tools` that is the same: flags → policy request, boundary where asked for, reach, tools. */
 import { type Boundary, type BoundaryRequest, openBoundary } from '../confinement/boundary.js'
 import { readHostFacts } from '../confinement/host-facts.js'
+import type { HostFacts } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
-import type { Emit } from '../events.js'
+import type { Emit, HarnessEvent } from '../events.js'
 import { closeInherited } from '../supervise/descriptors.js'
 import type { FileReach } from '../tools/folders.js'
 import type { ToolPort } from '../tools/port.js'
@@ -24,6 +25,8 @@ export interface Surroundings {
   readonly programs: readonly string[]
   /** Null without `--hooks`. */
   readonly hooks: RunHooks | null
+  /** For the record, once the run has started. */
+  readonly warnings: readonly HarnessEvent[]
   close(): Promise<void>
 }
 
@@ -53,7 +56,7 @@ export async function openSurroundings({
   const facts = await readHostFacts({ cgroupRoot: asked.cgroupRoot })
   // Loaded for those who have hooks alone: the audit of them is a large part of this program.
   const hooks = HOOK_OPTIONS.some(name => given.has(name))
-    ? (await import('./hook-options.js')).openHooks({ given, io, facts, request: asked, runId })
+    ? await (await import('./hook-options.js')).openHooks({ given, io, facts, request: asked, runId })
     : null
   try {
     const request = { ...asked, controlFiles: [...asked.controlFiles, ...(hooks?.controlFiles ?? [])] }
@@ -73,11 +76,20 @@ export async function openSurroundings({
       await boundary?.close()
       hooks?.close()
     }
-    return { boundary, effects, reach, tools, programs, hooks, close }
+    const warnings = [...initWarning(facts), ...(hooks?.warnings ?? [])]
+    return { boundary, effects, reach, tools, programs, hooks, warnings, close }
   } catch (error) {
     hooks?.close()
     throw error
   }
+}
+
+/** Node reaps what it has started and no orphan that the kernel gives to pid 1 (wait(2)); inside a boundary bubblewrap's init does. */
+function initWarning({ pid1WithoutInit }: HostFacts): HarnessEvent[] {
+  if (!pid1WithoutInit) return []
+  const message =
+    'pid 1 without an init: what a host program leaves behind stays defunct until this run ends; use tini, or docker run --init'
+  return [{ kind: 'warning', code: 'no-init', message }]
 }
 
 function openOrClosed(boundary: Boundary | null, given: Given): EffectsPlace {

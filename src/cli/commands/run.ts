@@ -159,7 +159,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         sampling: settings.sampling,
         started: startedFacts(parts),
         clock: systemClock,
-        emit: verifyingGrants(warningAfterStart(parts.emit, hooks?.warnings ?? []), surroundings.boundary),
+        emit: verifyingGrants(warningAfterStart(parts.emit, surroundings.warnings), surroundings.boundary),
         signal: io.stop,
       })
     } finally {
