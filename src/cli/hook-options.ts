@@ -19,9 +19,8 @@ import { type PreparedHooks, prepareHooks, type Unstartable } from '../hooks/pre
 import { hookPort } from '../hooks/run.js'
 import type { WriteSetRequest } from '../hooks/write-set.js'
 import { realFiles } from '../paths/file-view.js'
-import { launchHost } from '../supervise/host-launch.js'
 import { PrivateFolder } from '../supervise/private-folder.js'
-import { openHookLaunches, openHookLaunches } from './hook-launches.js'
+import { openHookLaunches } from './hook-launches.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
 import { credentialVariables } from './provider-options.js'
@@ -80,9 +79,8 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
           run: { runId, sessionId: null, workspace },
           timeoutMs: null,
           reap,
-          held: { ...(record === undefined ? {} : { record }), ...(bwrap === undefined ? {} : { bwrap }) },
+          held,
           kill: io.kill,
-          launch: plan => launchHost({ ...plan, ...held }),
         }),
       close() {
         close()

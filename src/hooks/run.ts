@@ -38,6 +38,8 @@ export interface HookRunOptions {
   /** `[hooks] timeout-ms`: lowers every limit; null: nothing is lowered. */
   readonly timeoutMs: number | null
   readonly reap: HostLaunchPlan['reap']
+  /** The record of what may outlive us, and the launcher that was tried, for every launch. */
+  readonly held?: Pick<HostLaunchPlan, 'record' | 'bwrap'>
   /** Aborted: what is left of a grace is skipped. */
   readonly kill?: AbortSignal
   readonly clock?: Clock
@@ -144,7 +146,7 @@ class HookRunner {
     timeoutMs: number,
     { stdin, moment, callId }: Asked,
   ): Promise<Outcome> {
-    const { run, reap, kill, launch = launchHost } = this.options
+    const { run, reap, held, kill, launch = launchHost } = this.options
     const launchId = `${run.runId}-hook-${++this.#launches}`
     const plan: HostLaunchPlan = {
       file,
@@ -158,6 +160,7 @@ class HookRunner {
       stdoutBytesMax: HOOK_STDOUT_BYTES_MAX,
       stderrKeptBytes: HOOK_STDERR_KEPT_BYTES,
       reap,
+      ...held,
       launchId,
       signal: moment.signal,
       ...(kill === undefined ? {} : { kill }),
