@@ -23,8 +23,13 @@ export const floor: Client = (bench, baseUrl, workspace) => ({
   cwd: workspace,
 })
 
-/** `harness run`, with further flags. No bound of ours may end the script early. */
+/** `harness run`, with its record and further flags. No bound of ours may end the script early. */
 export function harness(...flags: readonly string[]): Client {
+  return answering('--json', ...flags)
+}
+
+/** The same without its record: stdout holds the answer alone. */
+export function answering(...flags: readonly string[]): Client {
   return (bench, baseUrl, workspace) => ({
     argv: [process.execPath, HARNESS, ...runWords(baseUrl, workspace), ...flags],
     env: bench.env,
@@ -34,7 +39,7 @@ export function harness(...flags: readonly string[]): Client {
 
 function runWords(baseUrl: string, workspace: string): string[] {
   const where = ['--base-url', baseUrl, '--model', 'm', '--workspace', workspace]
-  return ['run', ...where, '--input', 'go on', '--json', '--no-session']
+  return ['run', ...where, '--input', 'go on', '--no-session']
 }
 
 /** A run of a client, and what the endpoint saw of it. */

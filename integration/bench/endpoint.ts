@@ -9,6 +9,8 @@ export interface Script {
   readonly turns: number
   readonly call: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
   readonly text: string
+  /** Bytes of stream with reasoning in it before each turn's answer, about. Absent: none. */
+  readonly thought?: number
 }
 
 export interface SeenRequest {

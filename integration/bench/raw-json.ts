@@ -52,8 +52,8 @@ function stringEnd(text: string, from: number): number {
 }
 
 /**
- * What of request `earlier` is not repeated to the byte in `later`: keys, empty when all is. `input` may only have
- * grown at its end; every other member is the same bytes.
+ * What of request `earlier` is not repeated to the byte in `later`: keys, empty when all is. The conversation may only
+ * have grown at its end; every other member is the same bytes. Cache marks move with the end and are left out.
  */
 export function notRepeated(earlier: string, later: string): string[] {
   const [before, after] = [rawMembers(earlier), rawMembers(later)]
@@ -61,8 +61,15 @@ export function notRepeated(earlier: string, later: string): string[] {
   return [...keys].filter(key => {
     const [old, now] = [before.get(key), after.get(key)]
     if (old === undefined || now === undefined) return true
-    return key === 'input' ? !grewAtItsEnd(old, now) : old !== now
+    return CONVERSATION.has(key) ? !grewAtItsEnd(unmarked(old), unmarked(now)) : old !== now
   })
+}
+
+/** The member that holds the conversation, by the name that its wire gives it. */
+const CONVERSATION: ReadonlySet<string> = new Set(['input', 'messages'])
+
+function unmarked(text: string): string {
+  return text.replaceAll(',"cache_control":{"type":"ephemeral"}', '')
 }
 
 /** Both are JSON arrays in raw text; the earlier one's elements begin the later one. */

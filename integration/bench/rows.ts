@@ -9,6 +9,7 @@ import { folders } from './rows/folders.js'
 import { gap } from './rows/gap.js'
 import { launch } from './rows/launch.js'
 import { longRun } from './rows/long-run.js'
+import { longStream } from './rows/long-stream.js'
 import { peers } from './rows/peers.js'
 import { requests } from './rows/requests.js'
 import { turn } from './rows/turn.js'
@@ -26,6 +27,7 @@ export const ROWS: readonly Row[] = [
   gap,
   longRun,
   requests,
+  longStream,
   flood,
   ending,
 ]

@@ -1,4 +1,4 @@
-/** What goes over the wire: sockets, the size of the first request, and whether what was said once stays as it was. */
+/** What goes over each wire: sockets, the size of the first request, and whether what was said stays as it was. */
 import { needs } from '../../../test/support/needs.js'
 import { confined, harness, needsCli, ONE_TURN, play, readTurns } from '../client.js'
 import type { EndpointRecord } from '../endpoint.js'
@@ -14,15 +14,24 @@ export const requests: Row = {
   needs: needsCli,
   async measure(bench) {
     const folder = await workspace(bench)
-    const first = (await play(bench, harness(), readTurns(TURNS), folder)).seen
-    const second = (await play(bench, harness(), readTurns(TURNS), folder)).seen
-    return [
-      none('sockets of a run', first.sockets, 1),
-      await firstRequest(bench, folder),
-      none('turns that changed earlier bytes', changedTurns(first), 0),
-      none('first request differs between two runs', Number(bodyOf(first, 0) !== bodyOf(second, 0)), 0),
-    ]
+    const lines: Found[] = []
+    for (const wire of WIRES) lines.push(...(await measureWire(bench, folder, wire)))
+    return lines
   },
+}
+
+const WIRES = ['openai-responses', 'anthropic-messages', 'openai-chat'] as const
+
+async function measureWire(bench: Bench, folder: string, wire: (typeof WIRES)[number]): Promise<readonly Found[]> {
+  const client = harness('--wire', wire)
+  const first = (await play(bench, client, readTurns(TURNS), folder)).seen
+  const second = (await play(bench, client, readTurns(TURNS), folder)).seen
+  return [
+    none(`${wire}: sockets of a run`, first.sockets, 1),
+    await firstRequest(bench, folder, wire),
+    none(`${wire}: turns that changed earlier bytes`, changedTurns(first), 0),
+    none(`${wire}: first request differs between two runs`, Number(bodyOf(first, 0) !== bodyOf(second, 0)), 0),
+  ]
 }
 
 function none(name: string, ours: number, limit: number): Found {
@@ -41,11 +50,11 @@ function changedTurns(seen: EndpointRecord): number {
 }
 
 /** With all seven tools published, which takes a boundary and an allowed program. */
-async function firstRequest(bench: Bench, folder: string): Promise<Found> {
-  const name = 'first request, seven tools'
+async function firstRequest(bench: Bench, folder: string, wire: string): Promise<Found> {
+  const name = `${wire}: first request, seven tools`
   const lacking = needs('bubblewrap')
   if (lacking !== false) return { name, predicate: lacking }
-  const { seen } = await play(bench, harness(...confined('true')), ONE_TURN, folder)
+  const { seen } = await play(bench, harness('--wire', wire, ...confined('true')), ONE_TURN, folder)
   const body = bodyOf(seen, 0)
   const tools = (JSON.parse(body) as { readonly tools: readonly unknown[] }).tools.length
   if (tools !== 7) throw new Error(`seven tools were to be published, the first request has ${tools}`)
