@@ -171,7 +171,10 @@ function readArguments(words: readonly string[], interpreter: Interpreter): Name
     const word = words[at] ?? ''
     const [option = '', value] = splitOption(word, interpreter)
     if (word === '--') return done(noScript === true ? undefined : words[at + 1])
-    if (inline.includes(option)) return done(undefined, true)
+    if (inline.includes(option)) {
+      options.push(word)
+      return done(undefined, true)
+    }
     if (word === '-' || (!word.startsWith('-') && !word.startsWith('+'))) {
       if (verbs.includes(word) && options.every(seen => seen.startsWith('-'))) continue
       return done(noScript === true ? undefined : word)

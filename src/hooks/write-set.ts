@@ -111,12 +111,20 @@ function locationOf(landed: string, mounts: readonly Mount[]): Location | null {
 
 /** The first step of the walk that lies in the write set, what it landed on and what is missing included; null when none does. */
 export function reachOf(walk: StepWalk, set: WriteSet): Reach | null {
-  for (const { facts, above } of walk.steps) {
+  const passed = walk.end.kind === 'landed' ? walk.steps.slice(0, -1) : walk.steps
+  for (const { facts, above } of passed) {
+    if (isAboveHeld(facts, set)) continue
     const reach = reachOfPath(facts.path, [...above, facts], set)
     if (reach !== null) return reach
   }
   const landed = landedPath(walk)
-  return landed === null ? null : reachOfPath(landed, walk.above, set)
+  const chain = walk.end.kind === 'landed' ? [...walk.above, walk.end.facts] : walk.above
+  return landed === null ? null : reachOfPath(landed, chain, set)
+}
+
+/** A folder above a held place can be passed: it cannot be renamed, and what else is in it is a step of its own. */
+function isAboveHeld(folder: PathFacts, { places }: WriteSet): boolean {
+  return places.some(({ kind, above }) => kind === 'held' && above.some(step => sameIdentity(step, folder)))
 }
 
 /** Whether `path`, reached by `chain` (from the root down, itself last where it exists), lies in the write set. */
