@@ -51,7 +51,7 @@ export function wallOf(command: Command): () => Promise<number> {
   return async () => (await runWell(command)).wallMs
 }
 
-const PEAK = join(projectRoot, 'integration/bench/peak.cjs')
+export const PEAK = join(projectRoot, 'integration/bench/peak.cjs')
 
 /** Runs a Node program (`argv[0]` is node) and returns its highest resident size in MiB, its children not counted. */
 export async function peakMib({ argv, env, cwd }: Command, scratch: string): Promise<number> {

@@ -1,23 +1,30 @@
 /** Every row, in the order of the table. */
 import type { Row } from './row.js'
+import { cancel } from './rows/cancel.js'
 import { ending } from './rows/ending.js'
+import { endless } from './rows/endless.js'
 import { exec } from './rows/exec.js'
 import { flat } from './rows/flat.js'
 import { flood } from './rows/flood.js'
 import { floorItself } from './rows/floor.js'
 import { folders } from './rows/folders.js'
 import { gap } from './rows/gap.js'
+import { killed } from './rows/killed.js'
 import { launch } from './rows/launch.js'
 import { longRun } from './rows/long-run.js'
 import { longStream } from './rows/long-stream.js'
 import { peers } from './rows/peers.js'
+import { rate } from './rows/rate.js'
 import { requests } from './rows/requests.js'
+import { soakRow } from './rows/soak.js'
+import { streams } from './rows/streams.js'
 import { turn } from './rows/turn.js'
 import { version } from './rows/version.js'
 
 export const ROWS: readonly Row[] = [
   floorItself,
   launch,
+  rate,
   peers,
   flat,
   version,
@@ -29,5 +36,10 @@ export const ROWS: readonly Row[] = [
   requests,
   longStream,
   flood,
+  endless,
   ending,
+  cancel,
+  killed,
+  soakRow,
+  streams,
 ]

@@ -4,7 +4,7 @@
  */
 
 /** Figures are shown in these words; the conversion is the row's. */
-export type Unit = 'ms' | 'µs' | 'MiB' | 'KB' | 'count'
+export type Unit = 'ms' | 'µs' | 'MiB' | 'KiB' | 'KB' | 'count'
 
 /**
  * What is compared with the limits:

@@ -200,7 +200,7 @@ t.test('closed standard streams: nothing fails, and what went nowhere is said', 
     [
       `${program} tools >&-; rm -f o; ${program} exec --outcome-file o -- true`,
       '',
-      /^harness: \d+ bytes of stdout/,
+      /^harness: \d+ bytes of stdout/m,
       undefined,
     ],
     [

@@ -2,12 +2,13 @@
  * `--log-file PATH`: a structured log for operators, one JSON line a launch, kill, refusal and ending (pino). It is made
  * from the events of the run, so that it cannot say anything else; arguments, output and answers are never in it.
  */
-import { closeSync, constants, openSync } from 'node:fs'
+import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errnoOf, Refusal } from '../errors.js'
 import type { Emit, HarnessEvent } from '../events.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
+import { escapeLines } from './terminal-text.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 type Level = (typeof LOG_LEVELS)[number]
@@ -74,15 +75,8 @@ export async function openOperatorLog(given: Given, io: Pick<Io, 'cwd' | 'err'>,
     throw new Refusal('bad-arguments', { argument: '--log-level' }, '--log-level needs --log-file PATH')
   }
   const dest = resolve(io.cwd, named)
-  refuseUnwritable(dest)
+  const fd = openLog(dest)
   const { pino } = await import('pino')
-  const destination = pino.destination({ dest, append: true, mode: 0o600, sync: true })
-  let failed = false
-  destination.on('error', (error: Error) => {
-    if (!failed)
-      io.err.write(`warning: --log-file ${dest} cannot be written any more (${errnoOf(error) ?? error.message})\n`)
-    failed = true
-  })
   const log = pino(
     {
       level: given.one('--log-level') ?? 'info',
@@ -90,7 +84,9 @@ export async function openOperatorLog(given: Given, io: Pick<Io, 'cwd' | 'err'>,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
     },
-    destination,
+    destination(fd, why =>
+      io.err.write(`warning: --log-file ${escapeLines(dest)} ${why}: lines are missing from it\n`),
+    ),
   )
   return event => {
     const line = logLine(event)
@@ -98,11 +94,43 @@ export async function openOperatorLog(given: Given, io: Pick<Io, 'cwd' | 'err'>,
   }
 }
 
-/** O_NOFOLLOW: a link could lead the lines of this run into a file that somebody else reads as his own. */
-function refuseUnwritable(path: string): void {
+/**
+ * Where the lines go: one write each, at once. A line that cannot be written is dropped and the run goes on; the first time is
+ * said, and the next line is tried again, because space can be made. A file that was removed takes lines that nobody will read.
+ */
+export function destination(fd: number, onMissing: (why: string) => void): { write(line: string): void } {
+  let said = false
+  let torn = false
+  const missing = (why: string): void => {
+    if (!said) onMissing(why)
+    said = true
+  }
+  return {
+    write(line) {
+      // What a full disk took the beginning of must not run into the next line.
+      const bytes = Buffer.from(torn ? `\n${line}` : line)
+      try {
+        const written = writeSync(fd, bytes)
+        torn = written > 0 && written < bytes.length
+        if (written < bytes.length) missing('took only a part of a line')
+        else if (fstatSync(fd).nlink === 0) missing('was removed')
+      } catch (error) {
+        const errno = errnoOf(error)
+        if (errno === undefined) throw error
+        missing(`cannot be written any more (${errno})`)
+      }
+    },
+  }
+}
+
+/**
+ * O_NOFOLLOW: a link could lead the lines of this run into a file that somebody else reads as his own. O_NONBLOCK: a reader of
+ * a FIFO who does not read must not hold up the run.
+ */
+function openLog(path: string): number {
   try {
     const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
-    closeSync(openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600))
+    return openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600)
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error

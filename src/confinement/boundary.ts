@@ -8,6 +8,7 @@ import type { Emit } from '../events.js'
 import { type AppliedConfinement, type BoundaryName, type Ending, type Outcome, outcomeRecord } from '../outcome.js'
 import { checkLaunchFolders, type LaunchFolderRules } from '../paths/launch-folders.js'
 import { protectedNames } from '../paths/protected-names.js'
+import { eitherSignal } from '../supervise/either-signal.js'
 import { temporaryFolder } from '../supervise/private-folder.js'
 import { terminalRefusal } from '../supervise/pty.js'
 import type { Input } from '../supervise/stdio.js'
@@ -229,10 +230,6 @@ export class Boundary {
     this.#confinement = outcome.confinement
   }
 
-  #signalFor({ signal }: RunRequest): AbortSignal {
-    return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
-  }
-
   async #launchPlan(request: RunRequest, plan: LaunchPlan): Promise<Outcome | Refusal> {
     const { options, policy, rules } = this.#standing
     const folders = checkLaunchFolders(
@@ -251,17 +248,19 @@ export class Boundary {
       argv0: request.argv[0] ?? '',
       confinement: { boundary, applied, gaps },
     })
-    const outcome = await launch(plan, folders, {
+    const ends = request.signal === undefined ? null : eitherSignal(request.signal, this.#closing.signal)
+    const launched = launch(plan, folders, {
       stdin: request.stdin ?? null,
       stdout: request.stdout ?? 'capture',
       stderr: request.stderr ?? 'capture',
       ...(request.terminal === undefined ? {} : { terminal: request.terminal }),
-      signal: this.#closed ? AbortSignal.abort('caller') : this.#signalFor(request),
+      signal: this.#closed ? AbortSignal.abort('caller') : (ends?.signal ?? this.#closing.signal),
       ...(kill === undefined ? {} : { kill }),
       wallMs: Math.min(request.wallMs ?? policy.limits.wall, policy.limits.wall),
       graceMs: request.graceMs ?? GRACE_MS_DEFAULT,
       launchId: launch_id,
     })
+    const outcome = await launched.finally(() => ends?.release())
     if (request.purpose !== 'probe' && outcome.ending.kind !== 'not-started') this.#launched = true
     for (const line of outcome.tampered) this.#tampered.add(line)
     options.onEvent({ kind: 'launch-ended', launch_id, outcome: outcomeRecord(outcome) })

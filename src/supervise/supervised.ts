@@ -60,9 +60,15 @@ export interface Ended {
   readonly streamFailures: readonly StreamFailure[]
 }
 
-/** Pauses between looks at a tree that is ending: dense at first, because most trees are gone at once. */
-const LOOKS_MS = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4, 8, 16, 32] as const
+/**
+ * Pauses between looks at a tree that is ending: dense at first, because most trees are gone at once, and then close enough
+ * that a large one is not waited for after it is gone. A look that has to go through many processes is followed by a pause
+ * that is longer by as much.
+ */
+const LOOKS_MS = [0, 0, 0, 0, 0, 0, 1, 1, 2] as const
+const LOOK_MS = 4
 const LOOK_MS_MAX = 50
+const PAUSE_PER_LOOK = 4
 
 type TimerName = 'deadline' | 'grace' | 'drain' | 'look' | 'proof' | 'last-output'
 
@@ -116,7 +122,7 @@ export class Supervised {
     stdio.read(
       child.pipes,
       written => this.#written(written),
-      () => this.#happen('output-closed'),
+      () => this.#outputClosed(),
     )
     this.#happen('spawned')
     if (signal?.aborted) this.#onAbort()
@@ -149,6 +155,15 @@ export class Supervised {
       this.#looks = 0
       this.#look()
     }
+  }
+
+  /** The last holder of the output is ending, so a tree that is waited for is as good as gone. */
+  #outputClosed(): void {
+    const before = this.#state
+    this.#happen('output-closed')
+    if (this.#state !== before) return
+    this.#looks = 0
+    this.#look()
   }
 
   #written({ total, stdout }: Written): void {
@@ -188,16 +203,21 @@ export class Supervised {
     settle: () => void this.#settle(),
   }
 
-  /** Looks whether the tree is empty, and in `killing` kills again: a fork may have been under way. */
+  /**
+   * Looks whether the tree is empty, and in `killing` kills again: a fork may have been under way. While the leader obeys its
+   * TERM there is nothing to look at: its exit comes by itself.
+   */
   #look(): void {
-    if (this.#state !== 'stopping' && this.#state !== 'killing') return
+    if (this.#state !== 'killing' && (this.#state !== 'stopping' || this.#exit === null)) return
+    const began = this.supervision.clock.now()
     if (this.#exit !== null && this.tree.empty(this.#leader)) {
       this.#treeGone = true
       this.#happen('tree-empty')
       return
     }
     if (this.#state === 'killing' && this.#looks > 0) this.tree.kill(this.#leader)
-    const pause = LOOKS_MS[this.#looks++] ?? LOOK_MS_MAX
+    const spent = this.supervision.clock.now() - began
+    const pause = LOOKS_MS[this.#looks++] ?? Math.min(LOOK_MS + spent * PAUSE_PER_LOOK, LOOK_MS_MAX)
     this.#timers.arm('look', pause, () => this.#look())
   }
 

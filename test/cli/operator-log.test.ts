@@ -1,12 +1,14 @@
 /** The operator's log: what is a line, at which level, and that nothing of the conversation is in it. */
-import { readFileSync, statSync, symlinkSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, readSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { logLine, openOperatorLog } from '../../src/cli/operator-log.js'
+import { destination, logLine, openOperatorLog } from '../../src/cli/operator-log.js'
 import { parseArgv } from '../../src/cli/parse.js'
 import { isRefusal } from '../../src/errors.js'
 import type { HarnessEvent } from '../../src/events.js'
 import { NOTHING_CAPTURED, type Outcome, outcomeRecord } from '../../src/outcome.js'
+import { sharedFifos } from '../../src/supervise/shared-fifos.js'
+import { needs } from '../support/needs.js'
 
 const outcome: Outcome = {
   ending: { kind: 'timed-out', limit_ms: 5 },
@@ -105,4 +107,57 @@ t.test('what cannot be logged to refuses the run', async t => {
 t.test('deltas and granted approvals are no lines', async t => {
   t.equal(logLine({ kind: 'text-delta', text: 'x' }), null)
   t.equal(logLine({ kind: 'approval-resolved', call_id: 'c', approved: true }), null)
+})
+
+t.test('lines that cannot be written: said once, nothing thrown, the next one tried', async t => {
+  const folder = t.testdir({ log: '' })
+  const path = join(folder, 'log')
+  const said: string[] = []
+  const open = (name: string, flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK) => {
+    const fd = openSync(name, flags)
+    t.teardown(() => closeSync(fd))
+    return destination(fd, why => said.push(why))
+  }
+  const removed = open(path)
+  removed.write('one\n')
+  t.same(said, [])
+  rmSync(path)
+  removed.write('two\n')
+  removed.write('three\n')
+  t.same(said.splice(0), ['was removed'])
+  if (needs('linux') === false) {
+    const full = open('/dev/full')
+    full.write('one\n')
+    full.write('two\n')
+    t.same(said.splice(0), ['cannot be written any more (ENOSPC)'])
+  }
+})
+
+t.test(
+  'a reader that does not read holds nothing up; a torn line ends before the next',
+  { skip: needs('linux') },
+  async t => {
+    const { path, reader, writer } = await (await sharedFifos([])).take()
+    closeSync(writer)
+    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    t.teardown(() => closeSync(fd))
+    t.teardown(() => closeSync(reader))
+    const said: string[] = []
+    const log = destination(fd, why => said.push(why))
+    for (let line = 0; line < 20; line++) log.write(`${String(line).padStart(2, '0')}${'x'.repeat(9_997)}\n`)
+    t.equal(said.length, 1, 'a full FIFO is said once')
+    const block = Buffer.alloc(1_000_000)
+    const first = block.toString('utf8', 0, readSync(reader, block))
+    log.write('after\n')
+    const rest = block.toString('utf8', 0, readSync(reader, block))
+    t.match(`${first}${rest}`, /x\nafter\n$/)
+  },
+)
+
+t.test('refusals of a run are lines', async t => {
+  t.match(logLine({ kind: 'refused', code: 'credential-missing', reason: 'SECRET' }), {
+    level: 'error',
+    text: 'run refused',
+    facts: { code: 'credential-missing' },
+  })
 })

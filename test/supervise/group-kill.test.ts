@@ -62,7 +62,8 @@ function fakeNamespace(init: { parent: number; alive: boolean; startTime: string
     },
     init: () => state.init,
     namespace: () => '77',
-    members: () => [201, 202],
+    members: () => [201, 202, 203, 204],
+    group: pid => ({ 201: 200, 202: 202, 203: 202 })[pid] ?? null,
   }
   return { host, sent, state }
 }
@@ -75,10 +76,11 @@ t.test('a namespace', async t => {
   t.same(
     sent.splice(0),
     [
-      [201, 'SIGTERM'],
+      [-200, 'SIGTERM'],
       [202, 'SIGTERM'],
+      [203, 'SIGTERM'],
     ],
-    'everything but its init',
+    'its group in one call, then what left it, nobody twice',
   )
   t.equal(tree.kill('running'), null)
   t.same(sent.splice(0), [[200, 'SIGKILL']], 'its init, so that the launcher says when all is gone')

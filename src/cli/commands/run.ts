@@ -24,7 +24,24 @@ import { verifyingGrants, warningAfterStart } from '../verify-grants.js'
 import { workspaceReader } from '../workspace-reader.js'
 import type { Invocation } from './invocation.js'
 
-export async function run({ given, words }: Invocation, io: Io): Promise<number> {
+export async function run(invocation: Invocation, io: Io): Promise<number> {
+  const runId = randomHex(8)
+  // Before anything else, so that a run which is refused is in it too.
+  const log = await openOperatorLog(invocation.given, io, runId)
+  try {
+    return await runLogged(invocation, io, { runId, log })
+  } catch (error) {
+    if (error instanceof Refusal) log({ kind: 'refused', code: error.code, reason: error.message })
+    throw error
+  }
+}
+
+interface Logged {
+  readonly runId: string
+  readonly log: Emit
+}
+
+async function runLogged({ given, words }: Invocation, io: Io, { runId, log }: Logged): Promise<number> {
   const input = given.one('--input')
   if (input === undefined || words.length > 0) throw noInput(words)
   // Everything the operator wrote is read and judged before anything is opened.
@@ -35,8 +52,6 @@ export async function run({ given, words }: Invocation, io: Io): Promise<number>
   const approver = approverOf(given, io, terminal)
   io.handleSignals()
   if (!given.has('--no-keys')) terminal?.watch(key => io.pressed(key))
-  const runId = randomHex(8)
-  const log = await openOperatorLog(given, io, runId)
   const view = renderer({
     json: given.has('--json'),
     quiet: given.has('--quiet'),

@@ -1,0 +1,105 @@
+/** A thousand streams at once from `harness emulate`: what one costs, and whether rounds of them leave anything behind. */
+import { once } from 'node:events'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { projectRoot } from '../../../test/support/root.js'
+import { HARNESS, needsCli } from '../client.js'
+import { start } from '../live-run.js'
+import type { Bench, Row } from '../row.js'
+import { interleave } from '../sampling.js'
+
+const PEAK = join(projectRoot, 'integration/bench/peak.cjs')
+const STREAMS = 1_000
+const ROUNDS = 8
+/** Every stream is held open in its middle until all of them are. */
+const STALL_MS = 3_000
+const BODY = JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'x'.repeat(2_000) }] })
+
+export const streams: Row = {
+  name: 'streams',
+  about: `${STREAMS} streams at once from harness emulate: memory of one, and of ${ROUNDS} rounds against one`,
+  needs: needsCli,
+  async measure(bench) {
+    const memory = await interleave(
+      {
+        many: () => emulatorPeak(bench, STREAMS, ROUNDS),
+        once: () => emulatorPeak(bench, STREAMS, 1),
+        single: () => emulatorPeak(bench, 1, 1),
+      },
+      bench.rounds(3),
+    )
+    return [
+      {
+        name: `${ROUNDS} rounds of ${STREAMS} streams`,
+        unit: 'MiB',
+        ours: memory.many,
+        baseline: { name: 'one round', value: memory.once },
+        target: { by: 'ratio', accept: 1.3, proud: 1.15 },
+      },
+      {
+        name: `memory of one of ${STREAMS} streams`,
+        unit: 'KB',
+        ours: ((memory.once - memory.single) * 1024) / (STREAMS - 1),
+        target: { by: 'figure', accept: 150, proud: 75 },
+      },
+    ]
+  },
+}
+
+/** Highest resident size of an emulator that serves `rounds` times `count` streams at once, MiB. */
+async function emulatorPeak(bench: Bench, count: number, rounds: number): Promise<number> {
+  const scenario = join(bench.scratch, 'streams.json')
+  const turn = { reply: { text: 'An answer of some length. '.repeat(40) }, fault: { stall_ms: STALL_MS } }
+  await writeFile(scenario, JSON.stringify({ version: 1, model: 'm', turns: [turn], then: 'repeat-last' }))
+  const file = join(bench.scratch, 'peak')
+  await rm(file, { force: true })
+  const argv = [
+    process.execPath,
+    '--require',
+    PEAK,
+    HARNESS,
+    'emulate',
+    '--wire',
+    'openai-chat',
+    '--scenario',
+    scenario,
+  ]
+  const live = start({ argv: [...argv, '--json'], env: { ...bench.env, BENCH_PEAK_FILE: file } })
+  if (live.child.stdout) await Promise.race([once(live.child.stdout, 'data'), live.ended])
+  const url = /http:[^"]+/.exec(live.lastLine()?.text ?? '')?.[0]
+  if (url === undefined) throw new Error(`the emulator did not serve: ${live.complaint()}`)
+  for (let round = 0; round < rounds; round++) await openTogether(`${url}/chat/completions`, count)
+  live.child.kill('SIGTERM')
+  const { status } = await live.ended
+  if (status !== 0) throw new Error(`the emulator ended with ${status}: ${live.complaint()}`)
+  return Number(await readFile(file, 'utf8')) / 1024
+}
+
+/** Rejects unless all of them were open at one time and each came to its end. */
+async function openTogether(url: string, count: number): Promise<void> {
+  const open = { now: 0, most: 0 }
+  await Promise.all(Array.from({ length: count }, () => oneStream(url, open)))
+  if (open.most < count) throw new Error(`of ${count} streams at most ${open.most} were open at once`)
+}
+
+function oneStream(url: string, open: { now: number; most: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const client = request(url, { method: 'POST', agent: false }, response => {
+      open.now += 1
+      open.most = Math.max(open.most, open.now)
+      let end = ''
+      response.setEncoding('utf8').on('data', (text: string) => {
+        end = (end + text).slice(-40)
+      })
+      response.on('error', reject)
+      response.on('end', () => {
+        open.now -= 1
+        if (end.endsWith('data: [DONE]\n\n')) resolve()
+        else reject(new Error(`a stream ended with ${JSON.stringify(end)}`))
+      })
+    })
+    client.on('error', reject)
+    client.end(BODY)
+  })
+}
