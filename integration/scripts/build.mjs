@@ -44,18 +44,32 @@ async function compile() {
   process.exit(1)
 }
 
-/** The bundle of `exec` has no other command in it; the entry sends everything else to `main`. */
-const otherCommands = {
-  name: 'other-commands',
-  setup(build) {
-    build.onResolve({ filter: /^\.\/(run|tools|explain|check-path|emulate|providers|completion)\.js$/ }, ({ importer, path }) =>
-      importer.endsWith('commands/table.ts') ? { path, external: true } : undefined,
-    )
-  },
+/** A bundle leaves out the commands that it is never asked for: the entry picks it by the first word. */
+function without(name, filter, importedBy) {
+  return {
+    name,
+    setup(build) {
+      build.onResolve({ filter }, ({ importer, path }) =>
+        importer.endsWith(importedBy) ? { path, external: true } : undefined,
+      )
+    },
+  }
 }
 
-/** Bundle → its esbuild plugins. */
-const BUNDLES = { main: [], exec: [otherCommands] }
+const withoutOtherCommands = without(
+  'other-commands',
+  /^\.\/(run|tools|explain|check-path|emulate|providers|completion)\.js$/,
+  'commands/table.ts',
+)
+const withoutCommands = without('commands', /^\.\/[a-z-]+\.js$/, 'commands/table.ts')
+const withoutHookcheck = without('hookcheck', /^\.\/commands\/hookcheck\.js$/, 'cli/main.ts')
+
+/** Bundle → its esbuild plugins. `audit` is the program hookcheck. */
+const BUNDLES = {
+  main: [withoutHookcheck],
+  exec: [withoutHookcheck, withoutOtherCommands],
+  audit: [withoutCommands],
+}
 
 async function bundle() {
   mkdirSync(bin, { recursive: true })

@@ -125,7 +125,7 @@ function isOneStream(a: number, b: number): boolean {
 }
 
 /** isatty(3). `node:tty` is loaded only for a character device: a pipe or file is none, and most runs have those. */
-function isTerminal(fd: number): boolean {
+export function isTerminal(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(fd)
   } catch {

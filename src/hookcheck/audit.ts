@@ -170,7 +170,8 @@ function lastLook(rule: Rule, context: AuditContext): readonly Finding[] {
   )
 }
 
-function findingOf(rule: Rule, reported: Reported, hook: HookFacts | null, profile: Profile): Finding {
+/** A row and what it saw → a finding, at the place of the hook unless said otherwise. */
+export function findingOf(rule: Rule, reported: Reported, hook: HookFacts | null, profile: Profile): Finding {
   const { path, step, message, place = hook?.spec.place, fix = rule.fix } = reported
   const about = reported.about ?? step ?? path ?? ''
   return {

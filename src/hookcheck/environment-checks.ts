@@ -115,10 +115,14 @@ function placeOf({ places }: HookFacts['spec']): Pick<Reported, 'place'> {
   return place === undefined ? {} : { place }
 }
 
-export function* homes(audit: AuditContext): Iterable<Reported> {
+/** HOME as hooks would get it, and the folder in which their private TMPDIR is made. */
+export function* homes(audit: AuditContext, replaced: string | null): Iterable<Reported> {
   const { HOME, TMPDIR } = audit.environment
-  if (HOME !== undefined) yield* home('HOME', HOME, audit)
-  if (TMPDIR !== undefined && TMPDIR !== HOME) yield* home('TMPDIR', TMPDIR, audit)
+  if (replaced !== null)
+    yield { about: 'HOME', message: `hooks get an empty private folder as HOME, because ${replaced}` }
+  else if (HOME !== undefined) yield* home('HOME', HOME, audit)
+  // A write set that is only assumed holds the system's temporary folders, and says nothing about them.
+  if (TMPDIR !== undefined && audit.writeSet.origin === 'given') yield* home('TMPDIR', TMPDIR, audit)
 }
 
 const STICKY = 0o1000

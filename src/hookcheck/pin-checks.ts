@@ -1,6 +1,6 @@
 /** HC801 to HC804: whether what is approved is what is there, and who could change the approval. */
 import type { ClosureMember } from '../hooks/closure.js'
-import type { HookSpec, HooksDocument } from '../hooks/hook-spec.js'
+import type { HookSpec } from '../hooks/hook-spec.js'
 import { argvDigest, type HooksLock, lockEntryOf, lockPathOf } from '../hooks/lock.js'
 import { isUnseen } from '../paths/file-view.js'
 import { type AuditContext, type HookFacts, presentMembers } from './context.js'
@@ -9,7 +9,8 @@ import { faultText } from './fault-text.js'
 import type { Reported } from './rule.js'
 
 export interface PinFacts {
-  readonly document: HooksDocument
+  /** Hex, of the bytes of the hooks file. */
+  readonly sha256: string
   readonly lock: HooksLock | null
   /** Why the lock that is there cannot be read; null: it can, or there is none. */
   readonly lockProblem: string | null
@@ -94,7 +95,8 @@ export function* partialPins(hook: HookFacts, _: AuditContext, { lock }: PinFact
   }
 }
 
-export function* storeOfPins(audit: AuditContext, { document, lock, lockProblem }: PinFacts): Iterable<Reported> {
+export function* storeOfPins(audit: AuditContext, { lock, lockProblem }: PinFacts): Iterable<Reported> {
+  const { document } = audit
   const path = lock?.path ?? lockPathOf(document.path)
   if (lockProblem !== null) yield { path, message: lockProblem }
   if (lock === null) return
@@ -132,9 +134,9 @@ function* stale(
 }
 
 /** The lock against the file itself: other bytes, or another command, than what was approved. */
-export function* lockAgainstFile(_: AuditContext, { document, lock }: PinFacts): Iterable<Reported> {
-  if (lock === null || lock.hooksFileSha256 === document.sha256) return
-  const message = `the hooks file is not the one that ${lock.path} approves: it has sha256:${document.sha256}, approved is sha256:${lock.hooksFileSha256}`
+export function* lockAgainstFile({ document }: AuditContext, { sha256, lock }: PinFacts): Iterable<Reported> {
+  if (lock === null || lock.hooksFileSha256 === sha256) return
+  const message = `the hooks file is not the one that ${lock.path} approves: it has sha256:${sha256}, approved is sha256:${lock.hooksFileSha256}`
   yield { path: document.path, about: 'lock', message }
 }
 

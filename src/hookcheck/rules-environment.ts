@@ -15,6 +15,8 @@ export interface EnvironmentFacts {
   readonly inherited: Inherited
   /** Descriptors above 2 without close-on-exec that this program was started with. */
   readonly descriptors: readonly number[]
+  /** Why hooks get an empty private folder as HOME; null: they get the operator's. */
+  readonly homeReplaced: string | null
 }
 
 export function environmentRules(facts: EnvironmentFacts): readonly Rule[] {
@@ -69,7 +71,7 @@ export function environmentRules(facts: EnvironmentFacts): readonly Rule[] {
       id: 'HC506',
       title: 'HOME or TMPDIR unsafe',
       severity: 'warn',
-      file: homes,
+      file: audit => homes(audit, facts.homeReplaced),
       why: 'Python, git and node read code and commands below HOME; names in a shared folder can be planted before they are used.',
       fix: 'run with HOME outside every folder the agent writes',
       anchor: 'the unsecure list of ld.so(8) (TMPDIR)',

@@ -13,6 +13,7 @@ const [, , first, ...rest] = process.argv
 if (rest.length === 0 && (first === '--version' || first === '-V')) {
   process.stdout.write(`${HARNESS_PROGRAM} ${HARNESS_VERSION}\n`)
 } else {
-  // `exec` stands in front of other people's commands: its bundle leaves the model side out.
-  loadBundle(first === 'exec' ? 'exec' : 'main', HARNESS_PROGRAM)
+  // `exec` stands in front of other people's commands: its bundle leaves the model side out. So does hookcheck's.
+  const ofHarness = first === 'exec' ? 'exec' : 'main'
+  loadBundle(HARNESS_PROGRAM === 'hookcheck' ? 'audit' : ofHarness, HARNESS_PROGRAM)
 }

@@ -12,7 +12,7 @@ import { baseFolder } from '../own-folders.js'
 
 declare const HARNESS_VERSION: string
 /** Bundle → the first digits of its SHA-256. */
-declare const HARNESS_BUNDLES: Readonly<Record<'main' | 'exec', string>>
+declare const HARNESS_BUNDLES: Readonly<Record<'main' | 'exec' | 'audit', string>>
 declare const __dirname: string
 declare const require: NodeJS.Require
 

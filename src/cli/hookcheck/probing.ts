@@ -1,0 +1,228 @@
+/**
+ * `--probe`: the hooks started for real, through what starts them in a run (`hooks/run.ts`), in a disposable workspace and a
+ * private folder. Loaded only where it was asked for.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HarnessEvent } from '../../events.js'
+import type { Finding } from '../../hookcheck/audit.js'
+import type { AuditContext } from '../../hookcheck/context.js'
+import { judgeProbes, type ProbeFinding, timesOf } from '../../hookcheck/probe-judge.js'
+import { type Ask, type AskOptions, probeHook, type Sample } from '../../hookcheck/probe-run.js'
+import type { ProbeTimes, Skipped } from '../../hookcheck/report.js'
+import { gatherHookHost, type HookHostRequest } from '../../hooks/hook-host.js'
+import type { HookSpec, HooksDocument } from '../../hooks/hook-spec.js'
+import type { HooksLock } from '../../hooks/lock.js'
+import type { HookMoment } from '../../hooks/port.js'
+import { prepareHooks } from '../../hooks/prepare.js'
+import type { PreparedHook } from '../../hooks/prepared.js'
+import { hookPort } from '../../hooks/run.js'
+import type { Outcome } from '../../outcome.js'
+import { randomHex } from '../../random.js'
+import { systemClock } from '../../supervise/deadline.js'
+import { closeInherited } from '../../supervise/descriptors.js'
+import { launchHost } from '../../supervise/host-launch.js'
+import { PrivateFolder } from '../../supervise/private-folder.js'
+import type { Io } from '../io.js'
+
+export interface ProbingRequest {
+  readonly document: HooksDocument
+  readonly context: AuditContext
+  readonly lock: HooksLock | null
+  readonly findings: readonly Finding[]
+  readonly samples: readonly Sample[]
+  readonly budgetMs: number
+  /** Probe hooks whose files did not pass, too. */
+  readonly anyway: boolean
+  readonly compare: boolean
+  readonly host: Omit<HookHostRequest, 'tmpdir'>
+  readonly io: Pick<Io, 'env' | 'stop' | 'kill'>
+}
+
+export interface Probed {
+  readonly findings: readonly (ProbeFinding & { readonly hook: HookSpec })[]
+  readonly times: ReadonlyMap<number, ProbeTimes>
+  readonly runs: number
+  readonly skipped: readonly Skipped[]
+}
+
+const REPEATS = 7
+/** Rules about what is run and who can change it: a program that fails them is not started to see what it does. */
+const OF_ITS_FILES = /^HC(?:3|4)\d\d$|^HC10[56]$/
+
+export async function probeHooks(request: ProbingRequest): Promise<Probed> {
+  closeInherited()
+  const roots = request.context.writeSet.places.filter(({ kind }) => kind === 'root').map(({ landed }) => landed)
+  const folder = PrivateFolder.make({ outside: roots })
+  try {
+    return await probeIn(folder.path, request)
+  } finally {
+    folder.remove()
+  }
+}
+
+async function probeIn(folder: string, request: ProbingRequest): Promise<Probed> {
+  const { document, lock, context, budgetMs, io } = request
+  mkdirSync(join(folder, 'home'), { mode: 0o700 })
+  const workspace = makeWorkspace(folder)
+  const host = gatherHookHost({ ...request.host, tmpdir: folder })
+  const prepared = prepareHooks({ document, host, lock, names: [], reap: 'group' })
+  const until = systemClock.now() + budgetMs
+  const findings: (ProbeFinding & { hook: HookSpec })[] = []
+  const times = new Map<number, ProbeTimes>()
+  const skipped: Skipped[] = []
+  let runs = 0
+  for (const [at, spec] of document.hooks.entries()) {
+    const hook = prepared.hooks[at]
+    if (hook === undefined) throw new Error(`hook ${spec.index} was not prepared`)
+    const failed = request.findings.find(finding => isAgainst(finding, spec))
+    if (failed !== undefined && !request.anyway) {
+      skipped.push({
+        rule: 'HC9xx',
+        reason: `hook ${spec.index} was not probed: ${failed.rule} (--probe-anyway starts it all the same)`,
+      })
+      continue
+    }
+    const results = await probeHook({
+      hook: spec,
+      run: { runId: randomHex(8), sessionId: null, workspace },
+      ask: asker(placed(hook, context, workspace), { env: io.env, stop: io.stop, kill: io.kill, workspace }),
+      clock: systemClock,
+      until,
+      samples: request.samples,
+      ...marker(folder),
+      workspaceDigest: () => digestOf(workspace),
+      times: REPEATS,
+      compared: request.compare ? Object.keys(io.env).filter(name => !Object.hasOwn(hook.env, name)) : null,
+      stop: io.stop,
+    })
+    runs += results.runs
+    for (const probe of results.skipped)
+      skipped.push({
+        rule: 'HC9xx',
+        reason: `hook ${spec.index}: ${probe} was left out, the time for all probes was over`,
+      })
+    const took = timesOf(results)
+    if (took !== null) times.set(spec.index, took)
+    const starts = !request.findings.some(
+      ({ hook: of, rule, severity }) => of === spec.index && severity === 'error' && /^HC(?:2|4)/.test(rule),
+    )
+    findings.push(
+      ...judgeProbes(results, { timeoutMs: spec.timeoutMs, startsByTheAudit: starts }).map(found => ({
+        ...found,
+        hook: spec,
+      })),
+    )
+  }
+  return { findings, times, runs, skipped }
+}
+
+function isAgainst({ hook, rule, severity }: Finding, { index }: HookSpec): boolean {
+  return severity === 'error' && (hook === null || hook === index) && OF_ITS_FILES.test(rule)
+}
+
+/** A working folder that the agent can write is not entered: the disposable one stands in for it. */
+function placed(hook: PreparedHook, { walk, reach }: AuditContext, workspace: string): PreparedHook {
+  return reach(walk(hook.cwd)) === null ? hook : { ...hook, cwd: workspace }
+}
+
+interface AskSeams {
+  readonly env: NodeJS.ProcessEnv
+  readonly stop: AbortSignal
+  readonly kill: AbortSignal
+  readonly workspace: string
+}
+
+/** Asks `hook` as a run does, but for the bytes of the document. */
+function asker(hook: PreparedHook, { env, stop, kill, workspace }: AskSeams): Ask {
+  return async (bytes, options = {}) => {
+    let outcome: Outcome | null = null
+    let ran: Extract<HarnessEvent, { kind: 'hook-ran' }> | null = null
+    const port = hookPort({
+      hooks: [options.environment === 'whole' ? { ...hook, env: wholeEnvironment(env, options) } : hook],
+      // Launches of one machine are told apart by this.
+      run: { runId: randomHex(8), sessionId: null, workspace },
+      timeoutMs: null,
+      reap: 'group',
+      kill,
+      launch: async plan => {
+        outcome = await launchHost({ ...plan, stdin: bytes })
+        return outcome
+      },
+    })
+    const signal = options.signal === undefined ? stop : AbortSignal.any([stop, options.signal])
+    const moment: HookMoment = {
+      turn: 1,
+      model: 'probe',
+      delegate: null,
+      signal,
+      emit: event => {
+        if (event.kind === 'hook-ran') ran = event
+      },
+    }
+    const { decision } = await consult(port, hook, moment)
+    return { decision, reasonSource: reasonSourceOf(ran), outcome }
+  }
+}
+
+function reasonSourceOf(
+  ran: Extract<HarnessEvent, { kind: 'hook-ran' }> | null,
+): 'stdout' | 'stderr' | 'default' | null {
+  return ran?.reason_source ?? null
+}
+
+function wholeEnvironment(env: NodeJS.ProcessEnv, { without = [] }: AskOptions): Readonly<Record<string, string>> {
+  const left = Object.entries(env).filter(([name, value]) => value !== undefined && !without.includes(name))
+  return Object.fromEntries(left) as Record<string, string>
+}
+
+async function consult(
+  port: ReturnType<typeof hookPort>,
+  { on, tools }: PreparedHook,
+  moment: HookMoment,
+): ReturnType<typeof port.stop> {
+  const entry = tools?.[0] ?? 'run'
+  const call = { call_id: 'probe-1', name: entry, arguments: {}, entry }
+  switch (on) {
+    case 'before-call':
+      return port.beforeCall(call, moment)
+    case 'after-call':
+      return port.afterCall(call, { output: null, failed: false }, moment)
+    case 'stop':
+      return port.stop({ text: '', continuations: 0 }, moment)
+    case 'transition':
+      return port.transition({ flow: 'probe', path: 'probe/first', moment: 'enter', attempt: 1, of: 1 }, moment)
+  }
+}
+
+function makeWorkspace(folder: string): string {
+  const workspace = join(folder, 'workspace')
+  mkdirSync(join(workspace, 'src'), { recursive: true, mode: 0o700 })
+  writeFileSync(join(workspace, 'README.md'), 'hello\n')
+  writeFileSync(join(workspace, 'src', 'main.txt'), 'hello\n')
+  return workspace
+}
+
+function marker(folder: string): { readonly marker: string; readonly takeMarker: () => boolean } {
+  const path = join(folder, `marker-${randomHex(4)}`)
+  return {
+    marker: path,
+    takeMarker: () => {
+      const there = existsSync(path)
+      rmSync(path, { force: true, recursive: true })
+      return there
+    },
+  }
+}
+
+function digestOf(workspace: string): string {
+  const hash = createHash('sha256')
+  for (const name of (readdirSync(workspace, { recursive: true }) as string[]).sort()) {
+    const path = join(workspace, name)
+    const stat = statSync(path, { throwIfNoEntry: false })
+    hash.update(`${name}\0${stat?.size ?? -1}\0${stat?.mode ?? -1}\0`)
+    if (stat?.isFile() === true) hash.update(readFileSync(path))
+  }
+  return hash.digest('hex')
+}
