@@ -35,6 +35,11 @@ export class MessagesBlock {
     return this.start.type
   }
 
+  /** What the provider sealed the block with; it comes with the block or in a delta of its own. */
+  get signature(): unknown {
+    return this.#signature ?? this.start.signature
+  }
+
   /** What a block shows before any delta. Most begin empty; some servers send a whole block at once. */
   opened(): readonly StreamEvent[] {
     const { text, thinking } = this.start

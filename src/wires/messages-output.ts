@@ -68,9 +68,9 @@ function collectCall(block: MessagesBlock, draft: Draft): WireFailure | null {
 
 /** Thinking without its seal cannot be replayed: the API refuses a block that it did not sign. */
 function collectSealed(block: MessagesBlock, draft: Draft, seal: 'signature' | 'data'): null {
-  const payload = block.whole()
-  const value = payload?.[seal]
-  if (payload !== null && typeof value === 'string' && value !== '') keep(payload, draft)
+  const value = seal === 'signature' ? block.signature : block.start[seal]
+  const payload = typeof value === 'string' && value !== '' ? block.whole() : null
+  if (payload !== null) keep(payload, draft)
   return null
 }
 

@@ -1,4 +1,4 @@
-/** One turn whose stream is as long as we take: how fast it is read, and that nothing of it stays in memory. */
+/** One turn whose stream is as long as we take: how fast it is read, and that no more of it stays in memory than has to. */
 import { answering, floor, needsCli, ONE_TURN, peak, play } from '../client.js'
 import type { Script } from '../endpoint.js'
 import type { Found, Row } from '../row.js'
@@ -9,6 +9,13 @@ import { workspace } from '../scratch.js'
 const STREAM_BYTES = 31 * 1024 * 1024
 const LONG: Script = { ...ONE_TURN, thought: STREAM_BYTES }
 
+/**
+ * What of the stream has to be held, in MiB: thinking on Messages goes back as it came, so it is kept until its seal has
+ * come or not. The others show reasoning and forget it.
+ */
+const HELD = { 'openai-responses': 0, 'anthropic-messages': 31, 'openai-chat': 0 } as const
+type Wire = keyof typeof HELD
+
 export const longStream: Row = {
   name: 'long-stream',
   about: 'a turn with 31 MiB of reasoning in its stream, against the floor, and the memory it adds to one turn',
@@ -16,7 +23,7 @@ export const longStream: Row = {
   async measure(bench) {
     const folder = await workspace(bench)
     const lines: Found[] = []
-    for (const wire of ['openai-responses', 'anthropic-messages', 'openai-chat'] as const) {
+    for (const wire of Object.keys(HELD) as readonly Wire[]) {
       // Reasoning is not written, so that the reading alone is measured.
       const client = answering('--wire', wire, '--quiet')
       const wall = await interleave(
@@ -46,7 +53,7 @@ export const longStream: Row = {
           unit: 'MiB',
           ours: memory.long,
           baseline: { name: 'one short turn', value: memory.short },
-          target: { by: 'difference', accept: 40, proud: 20 },
+          target: { by: 'difference', accept: 40 + 1.5 * HELD[wire], proud: 20 + HELD[wire] },
         },
       )
     }
