@@ -10,6 +10,7 @@ import { type Clock, graceMs as checkedGraceMs, limitMs, systemClock } from '../
 import { inheritableRefusal } from '../supervise/descriptors.js'
 import { startGuard } from '../supervise/guardian.js'
 import { type NamespaceHost, NamespaceTree, namespaceHost } from '../supervise/namespace-kill.js'
+import { onAbort } from '../supervise/on-abort.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import { Pty } from '../supervise/pty.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
@@ -147,8 +148,7 @@ async function startIn(
   const release = new Release({ supervised, tree, group, plan })
   const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(options.signal) })
   if (options.kill?.aborted) killNow()
-  options.kill?.addEventListener('abort', killNow)
-  void supervised.ended.then(() => options.kill?.removeEventListener('abort', killNow))
+  if (options.kill !== undefined) void supervised.ended.then(onAbort(options.kill, killNow))
   return { supervised, release, stderr: heldStdio(options) === 'kept' ? 'kept' : 'given' }
 }
 

@@ -14,6 +14,7 @@ import { startGuard } from './guardian.js'
 import { HostNamespace, STATUS_FD } from './host-namespace.js'
 import type { LaunchRecord } from './left-overs.js'
 import { ListedTree } from './listed-tree.js'
+import { onAbort } from './on-abort.js'
 import { psLister } from './process-list.js'
 import type { NotStarted } from './program.js'
 import { sharedFifos } from './shared-fifos.js'
@@ -173,8 +174,7 @@ async function startHeld(
   if ('kind' in supervised) return supervised
   const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(signal) })
   if (kill?.aborted) killNow()
-  kill?.addEventListener('abort', killNow)
-  void supervised.ended.then(() => kill?.removeEventListener('abort', killNow))
+  if (kill !== undefined) void supervised.ended.then(onAbort(kill, killNow))
   return supervised
 }
 

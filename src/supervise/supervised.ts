@@ -6,6 +6,7 @@ import type { CancelledBy, Captured, Ending, StreamFailure } from '../outcome.js
 import type { Clock } from './deadline.js'
 import { Timers } from './deadline.js'
 import { type Action, type Happening, type State, step } from './lifecycle.js'
+import { onAbort } from './on-abort.js'
 import type { ChildStdio, Written } from './stdio.js'
 import type { Leader, Tree } from './tree.js'
 
@@ -95,6 +96,7 @@ export class Supervised {
   #treeGone = false
   #looks = 0
   #held: boolean
+  #forgetSignal: () => void = () => undefined
   readonly #timers: Timers<TimerName>
   readonly #startedAt: number
   readonly #startedAtWall: string
@@ -126,7 +128,7 @@ export class Supervised {
     )
     this.#happen('spawned')
     if (signal?.aborted) this.#onAbort()
-    else signal?.addEventListener('abort', this.#onAbort)
+    else if (signal !== undefined) this.#forgetSignal = onAbort(signal, this.#onAbort)
   }
 
   /** Asks for an ordered end. Only the first cause counts. */
@@ -222,7 +224,7 @@ export class Supervised {
   }
 
   async #settle(): Promise<void> {
-    this.supervision.signal?.removeEventListener('abort', this.#onAbort)
+    this.#forgetSignal()
     for (const name of ['deadline', 'grace', 'drain', 'look', 'proof'] as const) this.#timers.disarm(name)
     if (this.stdio.relays && this.#cause?.kind === 'by-itself') await this.#delivery()
     if (!this.stdio.closed) await this.#lastOutput()
@@ -249,11 +251,13 @@ export class Supervised {
   /** A slow reader gets every byte, for as long as nobody asks us to stop. */
   async #delivery(): Promise<void> {
     const { signal } = this.supervision
+    let forget: () => void = () => undefined
     const stopped = new Promise<void>(resolve => {
       if (signal?.aborted) resolve()
-      else signal?.addEventListener('abort', () => resolve(), { once: true })
+      else if (signal !== undefined) forget = onAbort(signal, resolve)
     })
     await Promise.race([this.stdio.delivered(), stopped])
+    forget()
     this.#outputHeld = false
   }
 
