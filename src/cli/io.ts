@@ -6,6 +6,7 @@ import type { CancelledBy } from '../outcome.js'
 import { systemClock } from '../supervise/deadline.js'
 import { leadsNowhere } from './nowhere.js'
 import { openSink, type Sink } from './output.js'
+import { defaultActions } from './pid-one.js'
 
 export interface Io {
   readonly out: Sink
@@ -40,6 +41,7 @@ const LEFT_AT_ONCE = 130
 export function openIo({ installation }: { readonly installation: string }): Io {
   const stop = new AbortController()
   const kill = new AbortController()
+  const unheard = defaultActions()
   const cancel = (by: CancelledBy): void => {
     if (!stop.signal.aborted) stop.abort(by)
   }
@@ -88,11 +90,13 @@ export function openIo({ installation }: { readonly installation: string }): Io 
       else if (key === 'esc') cancel('esc')
       else process.kill(process.pid, 'SIGINT')
     },
-    handleSignals: () =>
+    handleSignals: () => {
       handleSignals(name => {
         signal ??= name
         cancel('signal')
-      }),
+      })
+      unheard()
+    },
   }
 }
 

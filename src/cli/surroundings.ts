@@ -84,11 +84,14 @@ export async function openSurroundings({
   }
 }
 
-/** Node reaps what it has started and no orphan that the kernel gives to pid 1 (wait(2)); inside a boundary bubblewrap's init does. */
+/**
+ * Node reaps what it has started and no orphan that the kernel gives to pid 1 (wait(2)). What runs in a boundary is reaped by
+ * bubblewrap's init, for which bubblewrap itself does not wait.
+ */
 function initWarning({ pid1WithoutInit }: HostFacts): HarnessEvent[] {
   if (!pid1WithoutInit) return []
   const message =
-    'pid 1 without an init: what a host program leaves behind stays defunct until this run ends; use tini, or docker run --init'
+    'pid 1 without an init: every launch leaves a defunct process until this run ends; start it under tini, or with docker run --init'
   return [{ kind: 'warning', code: 'no-init', message }]
 }
 
