@@ -1,5 +1,5 @@
 /** `harness emulate` as a program: serving on each wire, recording from an endpoint, checking a document. */
-import { readFileSync, statSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
@@ -155,4 +155,29 @@ t.test('a recording that cannot be written ends with 1, and what could not be re
   const unrecorded = await gone.stop()
   t.equal(unrecorded.status, 2)
   t.match(unrecorded.stdout, /not recorded: .*\n0 of \d request\(s\) recorded; nothing was written$/)
+})
+
+t.test('the README: a scenario shows that a hook holds, and that a missing one does not', async t => {
+  const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
+  const frozen = /```yaml\n(version: 1\nmodel: scripted\n[^`]*frozen[^`]*)```/.exec(readme)?.[1] ?? ''
+  const ws = scratch({ 'docs/api.md': 'as it was' })
+  const operator = scratch({ 'frozen.yaml': frozen, 'frozen.sh': '#!/bin/sh\necho "docs is frozen" >&2\nexit 2\n' })
+  t.teardown(ws.remove)
+  t.teardown(operator.remove)
+  const program = join(operator.path, 'frozen.sh')
+  chmodSync(program, 0o755)
+  const hook = { on: 'before-call', tools: ['file_write'], command: [program] }
+  const hooks = operator.write('hooks.json', JSON.stringify({ version: 1, hooks: [hook] }))
+  for (const [words, status, left] of [
+    [['--hooks', hooks], 0, 'as it was'],
+    [[], 2, 'changed'],
+  ] as const) {
+    const server = await emulate(['--scenario', join(operator.path, 'frozen.yaml')])
+    const flags = ['--base-url', server.baseUrl, '--model', 'any', '--workspace', ws.path, '--yes', '--no-session']
+    const ran = await harness(['run', ...flags, ...words, '--input', 'go'])
+    const ended = await server.stop()
+    t.equal(ended.status, status, ran.stderr + ended.stderr)
+    t.equal(readFileSync(join(ws.path, 'docs/api.md'), 'utf8'), left)
+    if (status === 2) t.match(ended.stderr, /turn 2 differed from the scenario: the result of file_write did not fail/)
+  }
 })
