@@ -6,7 +6,7 @@
  * command's; their bytes are passed on.
  */
 import { fstatSync, readlinkSync, type Stats } from 'node:fs'
-import { descriptorState } from '../supervise/feed.js'
+import { descriptorState } from '../supervise/descriptors.js'
 import { isNull, leadsNowhere } from './nowhere.js'
 
 /** `relay`: the bytes are passed on; `fd`: the descriptor itself is the command's. */

@@ -1,6 +1,6 @@
 /** Standard streams that lead nowhere without anybody having said so: closed ones, and what cannot be told from them. */
 import { fstatSync, type Stats } from 'node:fs'
-import { descriptorState } from '../supervise/feed.js'
+import { descriptorState } from '../supervise/descriptors.js'
 
 /** A stream whose every byte was lost, in the words of the outcome record. */
 export interface Nowhere {

@@ -149,20 +149,35 @@ function opened(path: string, fd: number): OpenedFile {
   }
 }
 
+/** Through the buffer, and as much more as the file turns out to hold: a bound is not a size. */
 function readUpTo(fd: number, offset: number, bytesMax: number): Uint8Array {
-  const buffer = Buffer.alloc(bytesMax)
+  const buffer = sharedBuffer()
+  const parts: Buffer[] = []
   let length = 0
-  for (let got = -1; got !== 0 && length < bytesMax; length += got)
-    got = readSync(fd, buffer, length, bytesMax - length, offset + length)
-  return buffer.subarray(0, length)
+  while (length < bytesMax) {
+    const got = readSync(fd, buffer, 0, Math.min(buffer.length, bytesMax - length), offset + length)
+    if (got === 0) break
+    parts.push(Buffer.from(buffer.subarray(0, got)))
+    length += got
+  }
+  const [only] = parts
+  return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)
 }
 
 /** Bytes read at once: large enough that the calls do not count, small enough to stay in a cache. */
-const DIGEST_CHUNK = 1024 * 1024
+const BUFFER_BYTES = 1024 * 1024
+
+/** One for all reads, which never interleave: a thousand small files are no thousand buffers. */
+let buffer: Buffer | null = null
+
+function sharedBuffer(): Buffer {
+  buffer ??= Buffer.allocUnsafeSlow(BUFFER_BYTES)
+  return buffer
+}
 
 function digestOf(fd: number): string {
   const hash = createHash('sha256')
-  const chunk = Buffer.alloc(DIGEST_CHUNK)
+  const chunk = sharedBuffer()
   for (let offset = 0; ; ) {
     const got = readSync(fd, chunk, 0, chunk.length, offset)
     if (got === 0) return hash.digest('hex')

@@ -102,3 +102,18 @@ export function covered<Slot>(slots: readonly (Slot | 'ignore')[]): (Slot | numb
   }
   return all
 }
+
+/** Where a descriptor stands in its file (proc_pid_fdinfo(5)). */
+export interface DescriptorState {
+  readonly position: number
+  readonly readable: boolean
+}
+
+/** Throws the system's error where there is no /proc to ask. */
+export function descriptorState(fd: number): DescriptorState {
+  const text = readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')
+  const flags = Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(text)?.[1] ?? '0', 8)
+  const position = Number(/^pos:\s*(\d+)$/m.exec(text)?.[1] ?? 0)
+  // The two lowest bits are the access mode (open(2)); 3 is a descriptor for neither.
+  return { position, readable: (flags & 3) === constants.O_RDONLY || (flags & 3) === constants.O_RDWR }
+}

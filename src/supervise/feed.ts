@@ -5,9 +5,10 @@
  * What a child leaves unread stays unread, as it would outside: a file's offset is moved on only by what was taken, so a
  * command in a shell's `while read` loop does not eat the lines of the others. A pipe or socket has no way back.
  */
-import { closeSync, constants, fstatSync, openSync, read, readFileSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
 import { errnoOf, Refusal } from '../errors.js'
+import { descriptorState } from './descriptors.js'
 import type { FifoPool, OpenFifo } from './fifo-pool.js'
 import { Visits } from './fifo-visits.js'
 
@@ -18,21 +19,6 @@ const BLOCK_BYTES = 64 * 1024
  * user (1 MiB, pipe(7)), so that it is never moved past what was taken; little enough to be made up for at once at the end.
  */
 const BEHIND_BYTES = 2 * 1024 * 1024
-
-/** Where a descriptor stands in its file (proc_pid_fdinfo(5)). */
-export interface DescriptorState {
-  readonly position: number
-  readonly readable: boolean
-}
-
-/** Throws the system's error where there is no /proc to ask. */
-export function descriptorState(fd: number): DescriptorState {
-  const text = readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')
-  const flags = Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(text)?.[1] ?? '0', 8)
-  const position = Number(/^pos:\s*(\d+)$/m.exec(text)?.[1] ?? 0)
-  // The two lowest bits are the access mode (open(2)); 3 is a descriptor for neither.
-  return { position, readable: (flags & 3) === constants.O_RDONLY || (flags & 3) === constants.O_RDWR }
-}
 
 export class Feed {
   /** Why the source could not be read to its end; null: it could, or nobody wanted more. */
