@@ -60,6 +60,7 @@ export type WarningCode =
   | 'hook-failed'
   | 'hooks-unchecked'
   | 'hook-unstartable'
+  | 'hook-vacuous'
   | 'hook-home-replaced'
   | 'stop-hook-exhausted'
   | 'turn-retried'

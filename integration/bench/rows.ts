@@ -9,6 +9,7 @@ import { flood } from './rows/flood.js'
 import { floorItself } from './rows/floor.js'
 import { folders } from './rows/folders.js'
 import { gap } from './rows/gap.js'
+import { hooks } from './rows/hooks.js'
 import { killed } from './rows/killed.js'
 import { launch } from './rows/launch.js'
 import { longRun } from './rows/long-run.js'
@@ -34,6 +35,7 @@ export const ROWS: readonly Row[] = [
   gap,
   longRun,
   requests,
+  hooks,
   longStream,
   flood,
   endless,

@@ -150,7 +150,8 @@ function judged(
   { unstartable }: PreparedHooks,
   unchecked: boolean,
 ): RunHooks['warnings'] {
-  const found = refusing(auditForStart({ document, ...host, environment: host.environment([]) }))
+  const audited = auditForStart({ document, ...host, environment: host.environment([]) })
+  const found = refusing(audited)
   const isGate = (hook: number | null): boolean => hook === null || gates.has(hook)
   const gates = new Set(document.hooks.filter(isGateSpec).map(({ index }) => index))
   const faults = [
@@ -163,6 +164,9 @@ function judged(
   if (first !== undefined && !unchecked) throw first
   return [
     ...faults.slice(0, TOLD_MAX).map(({ message }) => warning('hooks-unchecked', `--hooks-unchecked: ${message}`)),
+    ...audited
+      .filter(({ rule, hook }) => rule === VACUOUS && isGate(hook))
+      .map(({ hook, message }) => warning('hook-vacuous', `hook ${hook}: ${message}: it says yes to everything`)),
     ...unstartable
       .filter(({ hook }) => !isGate(hook))
       .map(({ name, why }) => warning('hook-unstartable', `hook ${name} will fail wherever it is asked: ${why}`)),
@@ -171,6 +175,8 @@ function judged(
 
 /** Rules about whether a program starts. At a point that does not decide over a call it fails when it is asked, and that is said. */
 const OF_STARTING = /^HC(?:2\d\d|40[1-6]|408)$/
+/** A gate that was emptied proceeds always. It is told and not refused, because one that says yes may be meant. */
+const VACUOUS = 'HC402'
 /** Of 10 000 hooks in one wrong folder a few are enough. */
 const TOLD_MAX = 20
 

@@ -1,0 +1,329 @@
+/**
+ * `harness run --hooks` as a program: what a hook can stop, what it is given, what keeps it the operator's, and that it ends
+ * with the run. Canary files are counted, not messages.
+ */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { execa } from 'execa'
+import t, { type Test } from 'tap'
+import { parseScenario } from '../../src/emulator/scenario.js'
+import { type Emulator, startEmulator } from '../../src/emulator/server.js'
+import type { HarnessEvent } from '../../src/events.js'
+import { eventually, marked } from '../../test/support/children.js'
+import { needs } from '../../test/support/needs.js'
+import { eventsOf, harness, harnessBin, scratch } from '../support/harness.js'
+
+type Kind = HarnessEvent['kind']
+
+function of<K extends Kind>(events: readonly HarnessEvent[], kind: K): Extract<HarnessEvent, { kind: K }>[] {
+  return events.filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
+}
+
+async function scripted(t: Test, turns: readonly object[]): Promise<Emulator> {
+  const text = JSON.stringify({ version: 1, model: 'scripted', turns, then: 'repeat-last' })
+  const endpoint = await startEmulator({ scenario: parseScenario(text, 'inline.json') })
+  t.teardown(() => endpoint.close())
+  return endpoint
+}
+
+/** A workspace, an operator's folder beside it with a space in its name, and a hooks file there. */
+function place(t: Test) {
+  const root = scratch({ 'ws/a.txt': 'one\n' })
+  t.teardown(root.remove)
+  const [ws, op] = [join(root.path, 'ws'), join(root.path, 'my hooks')]
+  mkdirSync(op)
+  return {
+    ws,
+    op,
+    hook(name: string, body: string): string {
+      const path = join(op, name)
+      writeFileSync(path, `#!/bin/sh\n${body}\n`)
+      chmodSync(path, 0o755)
+      return path
+    },
+    file(hooks: readonly object[], name = 'hooks.json'): string {
+      const path = join(op, name)
+      writeFileSync(path, JSON.stringify({ version: 1, hooks }))
+      return path
+    },
+  }
+}
+
+function run(endpoint: { baseUrl: string }, ws: string, hooks: string, ...more: readonly string[]): string[] {
+  return [
+    'run',
+    '--base-url',
+    endpoint.baseUrl,
+    '--model',
+    'scripted',
+    '--workspace',
+    ws,
+    '--input',
+    'go',
+    '--json',
+    '--hooks',
+    hooks,
+    ...more,
+  ]
+}
+
+const RUN_TOUCH = { reply: { calls: [{ name: 'run', arguments: { argv: ['touch', 'canary'] } }] } }
+const DONE = { reply: { text: 'done' } }
+const CONFINED = ['--confine', 'auto', '--allow-program', 'touch', '--process-write-subtree', '.', '--yes']
+
+t.test(
+  'a gate that says no, or nothing at all, keeps the canary from being made',
+  { skip: needs('bubblewrap') },
+  async t => {
+    const bodies: Readonly<Record<string, [string, boolean]>> = {
+      proceeds: ['exit 0', true],
+      blocks: ['echo no >&2; exit 2', false],
+      'blocks in silence': ['exit 2', false],
+      'exits 1': ['exit 1', false],
+      'is gone inside': ['exec ./no-such-file', false],
+      'prints two documents': ['echo "{}{}"', false],
+      hangs: ['sleep 60', false],
+    }
+    for (const [name, [body, made]] of Object.entries(bodies)) {
+      await t.test(name, async t => {
+        const at = place(t)
+        const endpoint = await scripted(t, [RUN_TOUCH, DONE])
+        const hooks = at.file([
+          { on: 'before-call', tools: ['run'], command: [at.hook('guard', body)], 'timeout-ms': 500 },
+        ])
+        const ran = await harness([...run(endpoint, at.ws, hooks), ...CONFINED])
+        t.equal(ran.status, 0, ran.stderr)
+        t.equal(existsSync(join(at.ws, 'canary')), made)
+        const events = eventsOf(ran.stdout)
+        t.equal(of(events, 'hook-ran').length, 1)
+        const told = /^(?:tool-requested|tool-completed|hook-ran|approval-)/
+        t.strictSame(
+          events.map(({ kind }) => kind).filter(kind => told.test(kind)),
+          ['tool-requested', 'approval-required', 'approval-resolved', 'hook-ran', 'tool-completed'],
+        )
+      })
+    }
+  },
+)
+
+t.test('the words of an after-call hook are in the next request', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [
+    { reply: { calls: [{ name: 'file_read', arguments: { path: 'a.txt' } }] } },
+    { expect: { results: [{ call: 'file_read', contains: 'mind the gap' }] }, reply: { text: 'done' } },
+  ])
+  const hooks = at.file([{ on: 'after-call', command: [at.hook('note', `echo '{"note":"mind the gap"}'`)] }])
+  const ran = await harness(run(endpoint, at.ws, hooks))
+  t.equal(ran.status, 0, ran.stderr)
+  t.match(of(eventsOf(ran.stdout), 'hook-ran'), [{ point: 'after-call', note: 'mind the gap', name: 'hook-1' }])
+})
+
+t.test('a stop hook that never has enough ends after three continuations', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const hooks = at.file([
+    { on: 'stop', name: 'more', command: [at.hook('more', `cat >> "$0.log"; echo '{"reason":"go on"}'; exit 2`)] },
+  ])
+  const ran = await harness(run(endpoint, at.ws, hooks))
+  t.equal(ran.status, 0, ran.stderr)
+  const events = eventsOf(ran.stdout)
+  t.equal(of(events, 'turn-started').length, 4)
+  t.match(of(events, 'warning'), [{ code: 'stop-hook-exhausted', message: /stop hook more / }])
+  const seen = readFileSync(join(at.op, 'more.log'), 'utf8').trim().split('\n')
+  t.strictSame(
+    seen.map(line => (JSON.parse(line) as { continuations: number }).continuations),
+    [0, 1, 2, 3],
+  )
+})
+
+t.test('no credential and nothing of ours reaches a hook', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
+  const hooks = at.file([{ on: 'before-call', command: [at.hook('env', 'env > "$0.out"')] }])
+  const env = {
+    MARKER_TOKEN: 'mark',
+    MY_KEY: 'key-value',
+    SOME_HEADER: 'header-value',
+    GIT_DIR: '/outer',
+    HARNESS_DEBUG: '1',
+    KEPT: 'kept',
+  }
+  const credentials = ['--api-key-env', 'MY_KEY', '--header', 'x-team=SOME_HEADER']
+  const ran = await harness([...run(endpoint, at.ws, hooks), ...credentials, '--hook-env', 'KEPT'], { env })
+  t.equal(ran.status, 0, ran.stderr)
+  const seen = readFileSync(join(at.op, 'env.out'), 'utf8')
+  for (const hidden of ['mark', 'key-value', 'header-value', 'GIT_DIR', 'HARNESS_DEBUG']) t.notMatch(seen, hidden)
+  for (const name of ['PATH', 'HOME', 'LANG', 'TMPDIR', 'KEPT']) t.match(seen, new RegExp(`^${name}=`, 'm'))
+  const [, tmpdir = ''] = /^TMPDIR=(.*)$/m.exec(seen) ?? []
+  t.notOk(existsSync(tmpdir), 'the private folder is removed')
+  t.match(tmpdir, /b10x-harness-/)
+  const refused: readonly [string[], string][] = [
+    [['--hook-env', 'MY_KEY'], 'hook-env-refused'],
+    [['--hook-env', 'SOME_HEADER'], 'hook-env-refused'],
+    [['--hook-env', 'OPENAI_API_KEY'], 'hook-env-refused'],
+    [['--hook-env', 'LD_PRELOAD'], 'hook-env-refused'],
+    [['--hook-env', 'A=b'], 'hook-env-refused'],
+    [['--hook-reap', 'both'], 'bad-arguments'],
+  ]
+  for (const [words, code] of refused) {
+    const { status, stdout } = await harness([...run(endpoint, at.ws, hooks), ...credentials, ...words], { env })
+    t.equal(status, 1)
+    t.match(eventsOf(stdout), [{ kind: 'refused', code }], words.join(' '))
+  }
+  const inFile = at.file([{ on: 'stop', command: ['true'], env: ['MY_KEY'] }], 'env.json')
+  const byFile = await harness([...run(endpoint, at.ws, inFile), ...credentials], { env })
+  t.match(eventsOf(byFile.stdout), [
+    { kind: 'refused', code: 'hook-env-refused', reason: /env\.json:1:\d+: hook 1: .*MY_KEY/ },
+  ])
+})
+
+t.test('hooks are the operator’s: where they may lie', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const inside = join(at.ws, 'guard.sh')
+  writeFileSync(inside, '#!/bin/sh\nexit 0\n')
+  chmodSync(inside, 0o755)
+  const open = at.hook('open.sh', 'exit 0')
+  chmodSync(open, 0o777)
+  const script = join(at.ws, 'check.sh')
+  writeFileSync(script, 'exit 0\n')
+  symlinkSync(inside, join(at.op, 'link'))
+  const text = join(at.op, 'text')
+  writeFileSync(text, 'exit 0\n')
+  chmodSync(text, 0o755)
+  const own = join(at.ws, 'hooks.json')
+  writeFileSync(own, JSON.stringify({ version: 1, hooks: [] }))
+  const cases: readonly [string, string, RegExp][] = [
+    ['a gate in the workspace', at.file([{ on: 'before-call', command: [inside] }], 'a.json'), /HC305/],
+    ['through a link', at.file([{ on: 'before-call', command: [join(at.op, 'link')] }], 'b.json'), /HC30[45]/],
+    ['a stop hook there is a way out as well', at.file([{ on: 'stop', command: [inside] }], 'c.json'), /HC305/],
+    ['the script of an interpreter', at.file([{ on: 'before-call', command: ['/bin/sh', script] }], 'd.json'), /HC305/],
+    ['a program that all may write', at.file([{ on: 'before-call', command: [open] }], 'e.json'), /HC301/],
+    [
+      'a gate that is not there',
+      at.file([{ on: 'before-call', command: [join(at.op, 'gone')] }], 'f.json'),
+      /HC204|HC306/,
+    ],
+    ['a gate that a shell would have to read', at.file([{ on: 'before-call', command: [text] }], 'g.json'), /HC401/],
+    ['the file itself', own, /HC105/],
+  ]
+  for (const [name, hooks, rule] of cases) {
+    const ran = await harness(run(endpoint, at.ws, hooks))
+    t.equal(ran.status, 1, name)
+    t.match(eventsOf(ran.stdout), [{ kind: 'refused', code: 'hook-unsafe', reason: rule }], name)
+  }
+  t.equal(endpoint.requests.length, 0, 'nothing was asked of the model')
+  const unchecked = await harness(run(endpoint, at.ws, cases[0]?.[1] ?? '', '--hooks-unchecked'))
+  t.equal(unchecked.status, 0, unchecked.stderr)
+  t.match(of(eventsOf(unchecked.stdout), 'warning'), [{ code: 'hooks-unchecked', message: /HC305/ }])
+  const always = await harness(
+    run(endpoint, at.ws, at.file([{ on: 'before-call', command: [at.hook('empty', '# rules follow')] }], 'i.json')),
+  )
+  t.equal(always.status, 0, always.stderr)
+  t.match(
+    of(eventsOf(always.stdout), 'warning'),
+    [{ code: 'hook-vacuous', message: /hook 1: .*empty/ }],
+    'an emptied gate is told',
+  )
+  const gone = at.file([{ on: 'stop', name: 'lost', command: [join(at.op, 'gone')] }], 'h.json')
+  const open2 = await harness(run(endpoint, at.ws, gone))
+  t.equal(open2.status, 0, open2.stderr)
+  t.strictSame(
+    of(eventsOf(open2.stdout), 'warning').map(({ code }) => code),
+    ['hook-unstartable', 'hook-failed'],
+    'a stop hook fails open, and both are told',
+  )
+})
+
+t.test('a write grant that holds code of a hook refuses the run', { skip: needs('bubblewrap') }, async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const inside = join(at.ws, 'guard.sh')
+  writeFileSync(inside, '#!/bin/sh\nexit 0\n')
+  chmodSync(inside, 0o755)
+  const hooks = at.file([{ on: 'stop', command: [inside] }])
+  const ran = await harness(run(endpoint, at.ws, hooks, '--hooks-unchecked', ...CONFINED))
+  t.match(eventsOf(ran.stdout).at(-1), { kind: 'refused', code: 'control-file-inside', reason: /program of a hook/ })
+})
+
+t.test('hooks that come with a repository are never looked for', async t => {
+  const at = place(t)
+  const places = [
+    'hooks.json',
+    '.b10x/hooks.json',
+    '.claude/settings.json',
+    'hooks/hooks.json',
+    '.harness/hooks.json',
+    '.claude-plugin/hooks.json',
+  ]
+  for (const name of places) {
+    mkdirSync(join(at.ws, name, '..'), { recursive: true })
+    writeFileSync(
+      join(at.ws, name),
+      JSON.stringify({ version: 1, hooks: [{ on: 'stop', command: ['/usr/bin/touch', join(at.ws, 'canary')] }] }),
+    )
+  }
+  const endpoint = await scripted(t, [DONE])
+  const words = run(endpoint, at.ws, 'x').filter(word => word !== '--hooks' && word !== 'x')
+  const ran = await harness(words, { cwd: at.ws })
+  t.equal(ran.status, 0, ran.stderr)
+  t.notOk(existsSync(join(at.ws, 'canary')))
+  t.strictSame(of(eventsOf(ran.stdout), 'hook-ran'), [])
+})
+
+t.test('a bad file refuses the run with the place and the nearest name', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const hooks = at.file([{ on: 'before_cal', command: ['true'] }])
+  const ran = await harness(run(endpoint, at.ws, hooks))
+  t.equal(ran.status, 1)
+  t.match(eventsOf(ran.stdout), [
+    { code: 'bad-document', reason: /hooks\.json:1:\d+: hook 1: .*did you mean before-call/ },
+  ])
+  const stray = await harness(['run', '--provider', 'demo', '--input', 'x', '--hooks-unchecked', '--json'])
+  t.match(eventsOf(stray.stdout), [{ code: 'bad-arguments', reason: /--hooks FILE/ }])
+})
+
+t.test('a hook ends with the run: on a signal, and at the deadline', async t => {
+  for (const how of ['SIGINT', 'deadline'] as const) {
+    const at = place(t)
+    const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
+    const hooks = at.file([
+      { on: 'before-call', command: [at.hook('slow', `echo go > "$0.up"; sleep 60 & sleep 61; exit 0`)] },
+    ])
+    const more = how === 'deadline' ? ['--max-duration-ms', '700'] : []
+    const child = execa(process.execPath, [harnessBin, ...run(endpoint, at.ws, hooks), ...more], {
+      reject: false,
+      stdin: 'ignore',
+    })
+    t.ok(await eventually(() => existsSync(join(at.op, 'slow.up')), 10_000), how)
+    const begun = Date.now()
+    if (how === 'SIGINT') child.kill('SIGINT')
+    const { exitCode, stdout } = await child
+    t.equal(exitCode, 2, how)
+    t.ok(Date.now() - begun < 5_000, 'within the grace, not within the sleep')
+    const events = eventsOf(String(stdout))
+    t.equal(events.at(-1)?.kind, 'finished')
+    t.match(of(events, 'finished')[0]?.stop.kind, how === 'SIGINT' ? 'cancelled' : 'deadline')
+    t.match(of(events, 'hook-ran'), [{ decision: { kind: 'failed' } }])
+    t.match(of(events, 'tool-completed'), [{ failed: true, code: 'skipped' }])
+    await sleep(50)
+    t.strictSame(marked(at.op), [], 'nothing of it is left')
+  }
+})
+
+t.test('started says what was scrubbed from the PATH', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const hooks = at.file([{ on: 'stop', command: ['true'] }])
+  const ran = await harness(run(endpoint, at.ws, hooks), { env: { PATH: `${at.ws}:relative:/nowhere:/usr/bin:/bin` } })
+  t.equal(ran.status, 0, ran.stderr)
+  const [started] = of(eventsOf(ran.stdout), 'started')
+  t.match(started?.path_scrubbed.slice(0, 3), [
+    { entry: at.ws, why: /the agent can write/ },
+    { entry: 'relative', why: /working folder/ },
+    { entry: '/nowhere', why: /does not exist/ },
+  ])
+  t.strictSame(readdirSync(at.op), ['hooks.json'])
+})
