@@ -36,7 +36,7 @@ export async function requestTurn(run: Run): Promise<TurnResult | Ended> {
     if (stop !== null) return stop
     if (outcome === null) throw new Error('a turn was abandoned without a cause')
     const wait = pauseBefore(attempt, outcome.failure)
-    if (wait === null) return { kind: 'failed', code: outcome.failure.code, reason: outcome.failure.message }
+    if (wait === null) return { kind: 'failed', code: outcome.failure.code, reason: reasonOf(outcome.failure) }
     emit({ kind: 'turn-retried', turn: run.turns, attempt, reason: outcome.failure.message })
     await pause(clock, wait, signal)
     const cut = run.stopping.cause()
@@ -46,12 +46,23 @@ export async function requestTurn(run: Run): Promise<TurnResult | Ended> {
 
 /**
  * Milliseconds before extra attempt `attempt` (from 1), or null when there is none. The endpoint's `Retry-After` can
- * lengthen the loop's own pause, up to its bound: an endpoint that names an hour is asked again after 30 s.
+ * lengthen the loop's own pause, up to its bound; an endpoint that names more would refuse an earlier attempt anyway,
+ * so the run ends there (case H11).
  */
 function pauseBefore(attempt: number, failure: WireFailure): number | null {
   const own = RETRY_PAUSES_MS[attempt - 1]
-  if (!failure.retriable || own === undefined) return null
-  return Math.max(own, Math.min(failure.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX))
+  if (!failure.retriable || own === undefined || asksTooMuch(failure)) return null
+  return Math.max(own, failure.retryAfterMs ?? 0)
+}
+
+function asksTooMuch({ retryAfterMs = 0 }: WireFailure): boolean {
+  return retryAfterMs > RETRY_AFTER_MS_MAX
+}
+
+function reasonOf(failure: WireFailure): string {
+  if (!failure.retriable || !asksTooMuch(failure)) return failure.message
+  const seconds = Math.ceil((failure.retryAfterMs ?? 0) / 1000)
+  return `${failure.message}; it asks to wait ${seconds} s, and at most ${RETRY_AFTER_MS_MAX / 1000} s are waited: run again then`
 }
 
 async function oneAttempt(run: Run, request: TurnRequest): Promise<TurnOutcome | null> {

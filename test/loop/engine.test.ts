@@ -414,13 +414,24 @@ t.test('retries', async t => {
     const { clock, end } = await run({
       steps: [
         fails('rate-limited', { retriable: true, after: 7_000 }),
-        fails('rate-limited', { retriable: true, after: 3_600_000 }),
+        fails('rate-limited', { retriable: true, after: 30_000 }),
         fails('rate-limited', { retriable: true, after: 0 }),
         done,
       ],
     })
     t.same(clock.waits, [7_000, 30_000, 2_000])
     t.match(end, { kind: 'finished', stop: { kind: 'completed' }, turns: 1 })
+  })
+  t.test('Retry-After beyond 30 s ends the run with the value (case H11)', async t => {
+    const { clock, end } = await run({
+      steps: [fails('transport', { retriable: true }), fails('rate-limited', { retriable: true, after: 3_600_000 })],
+    })
+    t.same(clock.waits, [500], 'not asked again inside the closed window')
+    t.match(end, {
+      kind: 'failed',
+      code: 'rate-limited',
+      reason: /it asks to wait 3600 s, and at most 30 s are waited/,
+    })
   })
   t.test('what is not retriable is not retried', async t => {
     const { clock } = await run({ steps: [fails('refused')] })
