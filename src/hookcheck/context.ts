@@ -63,6 +63,7 @@ export const BODY_BYTES_MAX = 256 * 1024
 /** Gathers. Reads as it goes: what cannot be seen stays in the facts as unseen. */
 export function makeAuditContext(inputs: AuditInputs): AuditContext {
   const once = askingOnce(inputs.view)
+  const fileWalk = walkSteps(inputs.document.path, '/', once)
   const host = programHost(once, inputs.machine)
   const walks = new Map<string, StepWalk>()
   const home = inputs.environment.HOME ?? null
@@ -74,8 +75,7 @@ export function makeAuditContext(inputs: AuditInputs): AuditContext {
   ])
   const reached = new Map<StepWalk, Reach | null>()
   const bodies = new Map<StepWalk, Uint8Array | Unseen>()
-  const { document, trust, writeSet } = inputs
-  const fileWalk = walkSteps(document.path, '/', once)
+  const { trust, writeSet } = inputs
   return {
     ...inputs,
     once,

@@ -6,8 +6,6 @@ import type { Place } from '../hooks/hook-spec.js'
 import type { AuditContext, HookFacts, Profile } from './context.js'
 import type { Severity } from './report.js'
 
-export type { Profile } from './context.js'
-
 export type RuleId = `HC${number}`
 
 /** What a check saw. Absent keys take what the rule says. */

@@ -1,9 +1,11 @@
 /** Rules about the audit itself: what it could not see, what ownership is worth here, and what it was not told. */
 import { isIdentityMap, OVERFLOW_ID } from '../hooks/identities.js'
 import type { StepWalk } from '../hooks/steps.js'
+import { isUnseen } from '../paths/file-view.js'
 import { mountOf } from '../paths/mounts.js'
 import { type AuditContext, type HookFacts, presentMembers, unseenEnd } from './context.js'
 import type { Reported, Rule } from './rule.js'
+import { scriptMembers } from './script-body.js'
 
 export const AUDIT_RULES: readonly Rule[] = [
   {
@@ -90,7 +92,7 @@ function* unseenOfFile({ fileWalk, writeSet, path }: AuditContext): Iterable<Rep
   }
 }
 
-function* unseenOfHook(hook: HookFacts, { once, host }: AuditContext): Iterable<Reported> {
+function* unseenOfHook(hook: HookFacts, { once, host, body }: AuditContext): Iterable<Reported> {
   const { resolution, members, libraryFolders, opaque, lookUps } = hook.closure
   const unknown = [resolution, ...lookUps.map(({ resolution: found }) => found)]
   for (const found of unknown)
@@ -114,6 +116,11 @@ function* unseenOfHook(hook: HookFacts, { once, host }: AuditContext): Iterable<
     }
     if (unread === null && format?.kind === 'elf' && format.runsHere && elf === null)
       yield { path, message: `the tables of the binary ${path} cannot be read: what it loads is not known` }
+  }
+  for (const { path, role, facts, inspected } of scriptMembers(hook)) {
+    const text = inspected.unread === null && facts?.type === 'file' ? body(inspected.walk) : null
+    if (text !== null && isUnseen(text))
+      yield { path, message: `the content of the ${role} ${path} cannot be read (${text.errno})` }
   }
   for (const { of, folder } of libraryFolders) {
     const end = folder.startsWith('/') ? unseenEnd(host.inspect(folder, '/').walk) : null

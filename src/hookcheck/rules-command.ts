@@ -1,7 +1,7 @@
 /** Rules about the command as it is written: HC201 to HC207. What the program is, and who can change it, is asked elsewhere. */
 
 import { ARGUMENT_BYTES_MAX } from '../bounds.js'
-import { type Match, type Resolution, SCRIPTS_MAX, type StartProblem } from '../hooks/program.js'
+import { type Chain, type Match, type Resolution, SCRIPTS_MAX, type StartProblem } from '../hooks/program.js'
 import { nameOf } from '../hooks/wrappers.js'
 import type { AuditContext, HookFacts } from './context.js'
 import { fetched } from './fetch-launchers.js'
@@ -140,8 +140,8 @@ function* cannotStart({ spec, closure: { resolution, lookUps } }: HookFacts): It
       yield { place, about: spec.command[0], message: notFound(spec.command[0], resolution) }
     return
   }
-  const problem = resolution.chain.problem
-  if (problem !== null && OF_START.has(problem.why)) {
+  const problem = ownStartProblem(resolution.chain)
+  if (problem !== null) {
     const hint =
       problem.errno === 'ENOENT' ? '; ENOENT is also what is told of a missing interpreter or working folder' : ''
     yield { place, path: problem.path, message: `${problemText(problem)} (${problem.errno}${hint})` }
@@ -155,17 +155,19 @@ function* cannotStart({ spec, closure: { resolution, lookUps } }: HookFacts): It
         about: word,
         message: `${wrapper} finds no program ${JSON.stringify(word)}: ${notFound(word, found)}`,
       }
-    else if (found.kind === 'found' && found.chain.problem !== null && OF_START.has(found.chain.problem.why))
-      yield {
-        place,
-        path: found.chain.problem.path,
-        message: `${wrapper} cannot start it: ${problemText(found.chain.problem)}`,
-      }
+    const inner = found.kind === 'found' ? ownStartProblem(found.chain) : null
+    if (inner !== null) yield { place, path: inner.path, message: `${wrapper} cannot start it: ${problemText(inner)}` }
   }
 }
 
-/** The other reasons have rules of their own: HC401, HC402, HC403, HC404, HC405, HC408. */
-const OF_START: ReadonlySet<StartProblem['why']> = new Set(['unreachable', 'no-file', 'not-executable', 'loader-fails'])
+/** What is wrong with the program itself. Formats and interpreters have rules of their own, and so has what is not known. */
+function ownStartProblem({ links, problem }: Chain): StartProblem | null {
+  if (problem === null) return null
+  const { why, errno } = problem
+  if (why === 'unreachable') return errno === 'ENOENT' || errno === 'ENOTDIR' ? problem : null
+  if (why === 'loader-fails') return problem
+  return links.length === 1 && (why === 'no-file' || why === 'not-executable') ? problem : null
+}
 
 function notFound(word: string, { matches }: Extract<Resolution, { kind: 'problem' }>): string {
   const passed = matches.map(told).join(', ')
@@ -193,7 +195,7 @@ export function problemText({ why, path, errno }: StartProblem): string {
     case 'too-deep':
       return `more than ${SCRIPTS_MAX} scripts are interpreters of each other, up to ${path}`
     case 'loader-fails':
-      return `the loader ${path} that the binary asks for does not exist`
+      return `the loader ${path} that the binary asks for ${errno === 'ENOENT' ? 'does not exist' : `cannot be used (${errno})`}`
   }
 }
 

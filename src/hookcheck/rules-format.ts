@@ -1,10 +1,9 @@
 /** Rules about what the kernel makes of the program: HC401 to HC405 and HC408, its format and its chain of interpreters. */
-import type { ClosureMember } from '../hooks/closure.js'
 import type { ChainLink, StartProblem } from '../hooks/program.js'
 import { type AuditContext, type HookFacts, presentMembers } from './context.js'
 import type { Reported, Rule } from './rule.js'
 import { problemText } from './rules-command.js'
-import { lineEnds, vacuous } from './script-body.js'
+import { lineEnds, scriptMembers, vacuous } from './script-body.js'
 
 export const FORMAT_RULES: readonly Rule[] = [
   {
@@ -89,16 +88,6 @@ function problemsOf({ closure }: HookFacts, ...whys: readonly StartProblem['why'
 
 function formatKind({ inspected }: ChainLink): string | undefined {
   return inspected.format?.kind
-}
-
-/** What runs as a program or is code of its own: the members whose text can be looked at. */
-function scriptMembers(hook: HookFacts): readonly ClosureMember[] {
-  return presentMembers(hook).filter(({ role, inspected }) => {
-    const kind = inspected.format?.kind
-    return (
-      role === 'argument' || ((role === 'program' || role === 'interpreter') && kind !== 'elf' && kind !== 'mach-o')
-    )
-  })
 }
 
 function* vacuousPrograms(hook: HookFacts, audit: AuditContext): Iterable<Reported> {
@@ -190,9 +179,9 @@ function* firstLines(hook: HookFacts): Iterable<Reported> {
 function* otherMachines(hook: HookFacts): Iterable<Reported> {
   for (const { problem } of problemsOf(hook, 'foreign-machine'))
     yield { path: problem.path, severity: 'error', message: `${problemText(problem)}: it cannot start here` }
-  for (const { path, inspected } of presentMembers(hook)) {
-    const { handler } = inspected
-    if (handler === null) continue
+  for (const { inspected, handler } of hook.closure.chains.flatMap(({ links }) => links)) {
+    if (handler === null || inspected.facts === null) continue
+    const { path } = inspected.facts
     const flags = handler.flags === '' ? '' : `, flags ${handler.flags}`
     yield {
       path,

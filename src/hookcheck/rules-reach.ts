@@ -127,8 +127,11 @@ function* links(hook: HookFacts, audit: AuditContext): Iterable<Reported> {
   const told = new Set<string>()
   for (const { path, role, inspected } of hook.closure.members) {
     if (role !== 'program' && role !== 'argument') continue
-    const crossed = inspected.walk.steps.filter(({ target, facts }) => target !== null && !told.has(facts.path))
-    for (const { facts } of crossed) told.add(facts.path)
+    const crossed = inspected.walk.steps.filter(({ target, facts }) => {
+      const first = target !== null && !told.has(facts.path)
+      if (first) told.add(facts.path)
+      return first
+    })
     if (crossed.length === 0) continue
     const chain = crossed.map(({ facts, target }) => `${facts.path} -> ${target ?? ''}`).join(', ')
     yield { path, about: 'links', severity: 'info', message: `the ${role} ${path} is reached through links: ${chain}` }

@@ -2,7 +2,17 @@
 import type { ClosureMember } from '../hooks/closure.js'
 import { nameOf } from '../hooks/wrappers.js'
 import { isUnseen } from '../paths/file-view.js'
-import { type AuditContext, BODY_BYTES_MAX } from './context.js'
+import { type AuditContext, BODY_BYTES_MAX, type HookFacts, presentMembers } from './context.js'
+
+/** What runs as a program or is code of its own: the members whose text is looked at. */
+export function scriptMembers(hook: HookFacts): readonly ClosureMember[] {
+  return presentMembers(hook).filter(({ role, inspected }) => {
+    const kind = inspected.format?.kind
+    return (
+      role === 'argument' || ((role === 'program' || role === 'interpreter') && kind !== 'elf' && kind !== 'mach-o')
+    )
+  })
+}
 
 /** Lines that do nothing but end well. */
 const NOTHING =

@@ -132,8 +132,8 @@ class Collector {
     this.#chains.push(chain)
     for (const link of chain.links) this.#addLink(link)
     let argv: readonly string[] = [path, ...args]
-    for (const { inspected } of chain.links) {
-      const { format, handler } = inspected
+    for (const { inspected, handler } of chain.links) {
+      const { format } = inspected
       if (handler !== null) argv = [handler.interpreter, ...argv]
       else if (format?.kind === 'script' && !format.nameIsCut && format.interpreter !== '') {
         const given = format.argument === null ? [] : [format.argument]

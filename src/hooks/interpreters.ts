@@ -169,7 +169,7 @@ function readArguments(words: readonly string[], interpreter: Interpreter): Name
   })
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? ''
-    const [option = '', value] = splitOption(word, interpreter)
+    const [option, value] = splitOption(word, interpreter)
     if (word === '--') return done(noScript === true ? undefined : words[at + 1])
     if (inline.includes(option)) {
       options.push(word)

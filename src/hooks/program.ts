@@ -19,8 +19,8 @@ export interface Inspected {
   readonly facts: PathFacts | null
   /** Null: no regular file, or not read. */
   readonly format: ProgramFormat | null
-  /** The kernel's handler for a format of its own making; null: none is needed or there is none. */
-  readonly handler: BinfmtHandler | null
+  /** The beginning of the file, for the kernel's handlers; empty where it was not read. */
+  readonly first: Uint8Array
   /** What an ELF file loads; null for every other file and where it cannot be told. */
   readonly elf: ElfLoading | null
   /** Why the content is not known; null: it is. EACCES on an execute-only file. */
@@ -32,6 +32,8 @@ export interface ProgramHost {
   readonly view: FileView
   readonly machine: Machine
   inspect(path: string, cwd: string): Inspected
+  /** The kernel's handler for a file without a format of its own; null: none is needed, or there is none. */
+  handlerOf(inspected: Inspected): BinfmtHandler | null
 }
 
 /** `view` is best one that asks once (`askingOnce`). */
@@ -46,21 +48,21 @@ export function programHost(view: FileView, machine: Machine = process): Program
     const key = path.startsWith('/') ? path : `${cwd}/${path}`
     const before = known.get(key)
     if (before !== undefined) return before
-    const inspected = look(walkSteps(path, cwd, view), { view, machine, table })
+    const inspected = look(walkSteps(path, cwd, view), view, machine)
     known.set(key, inspected)
     return inspected
   }
-  return { view, machine, inspect }
+  const ofKernel = ({ facts, format, first }: Inspected): BinfmtHandler | null => {
+    const foreign = format?.kind === 'other' || format?.kind === 'pe' || (format?.kind === 'elf' && !format.runsHere)
+    return foreign && facts !== null ? handlerOf(table(), facts.path, first) : null
+  }
+  return { view, machine, inspect, handlerOf: ofKernel }
 }
 
-interface Looking {
-  readonly view: FileView
-  readonly machine: Machine
-  readonly table: () => readonly BinfmtHandler[]
-}
+const NO_BYTES = new Uint8Array()
 
-function look(walk: StepWalk, { view, machine, table }: Looking): Inspected {
-  const nothing = { walk, facts: null, format: null, handler: null, elf: null, unread: null }
+function look(walk: StepWalk, view: FileView, machine: Machine): Inspected {
+  const nothing = { walk, facts: null, format: null, first: NO_BYTES, elf: null, unread: null }
   const { end } = walk
   if (end.kind !== 'landed') return nothing
   if (end.facts.type !== 'file') return { ...nothing, facts: end.facts }
@@ -70,14 +72,12 @@ function look(walk: StepWalk, { view, machine, table }: Looking): Inspected {
     const first = file.read(0, FIRST_BYTES)
     if (isUnseen(first)) return { ...nothing, facts: file.facts, unread: first }
     const format = formatOf(first, machine)
-    const foreign = format.kind === 'other' || format.kind === 'pe' || (format.kind === 'elf' && !format.runsHere)
-    const handler = foreign ? handlerOf(table(), end.facts.path, first) : null
     const read = (offset: number, bytes: number): Uint8Array | null => {
       const range = file.read(offset, bytes)
       return isUnseen(range) ? null : range
     }
     const elf = format.kind === 'elf' ? readElf(read) : null
-    return { walk, facts: file.facts, format, handler, elf, unread: null }
+    return { walk, facts: file.facts, format, first, elf, unread: null }
   } finally {
     file.close()
   }
@@ -122,6 +122,8 @@ export interface ChainLink {
   readonly named: string
   readonly inspected: Inspected
   readonly role: 'program' | 'interpreter' | 'loader'
+  /** What the kernel starts it through, beside `#!`. */
+  readonly handler: BinfmtHandler | null
 }
 
 export interface Chain {
@@ -139,10 +141,12 @@ export function chainOf(path: string, cwd: string, host: ProgramHost): Chain {
   let named = path
   for (let scripts = 0; ; scripts++) {
     const inspected = host.inspect(named, cwd)
-    links.push({ named, inspected, role: scripts === 0 ? 'program' : 'interpreter' })
-    const problem = ownProblem(named, inspected, scripts === 0 ? 'unreachable' : 'interpreter-fails', host)
+    const handler = host.handlerOf(inspected)
+    const link: ChainLink = { named, inspected, role: scripts === 0 ? 'program' : 'interpreter', handler }
+    links.push(link)
+    const problem = ownProblem(link, scripts === 0 ? 'unreachable' : 'interpreter-fails', host)
     if (problem !== null) return { links, problem }
-    const { format, handler, elf } = inspected
+    const { format, elf } = inspected
     const next = handler === null ? (format?.kind === 'script' ? format.interpreter : null) : handler.interpreter
     if (next === null) return withLoader({ links, problem: null }, elf, cwd, host)
     if (scripts === SCRIPTS_MAX) return { links, problem: { errno: 'ELOOP', why: 'too-deep', path: named } }
@@ -152,12 +156,11 @@ export function chainOf(path: string, cwd: string, host: ProgramHost): Chain {
 
 /** What is wrong with this file alone. */
 function ownProblem(
-  named: string,
-  inspected: Inspected,
+  { named, inspected, handler }: ChainLink,
   missing: StartProblem['why'],
   { view }: ProgramHost,
 ): StartProblem | null {
-  const { walk, facts, format, handler } = inspected
+  const { walk, facts, format } = inspected
   const path = facts?.path ?? named
   const errno = errnoOfWalk(walk)
   if (errno !== null || facts === null) return { errno: errno ?? 'ENOENT', why: missing, path }
@@ -175,10 +178,15 @@ function ownProblem(
 
 function withLoader(chain: Chain, elf: ElfLoading | null, cwd: string, host: ProgramHost): Chain {
   if (elf === null || elf.loader === null) return chain
-  const inspected = host.inspect(elf.loader, cwd)
-  const links: ChainLink[] = [...chain.links, { named: elf.loader, inspected, role: 'loader' }]
-  const problem = ownProblem(elf.loader, inspected, 'loader-fails', host)
-  return { links, problem }
+  const link: ChainLink = {
+    named: elf.loader,
+    inspected: host.inspect(elf.loader, cwd),
+    role: 'loader',
+    handler: null,
+  }
+  const links = [...chain.links, link]
+  const problem = ownProblem(link, 'loader-fails', host)
+  return { links, problem: problem === null ? null : { ...problem, why: 'loader-fails' } }
 }
 
 /** A file that the search came by. */
