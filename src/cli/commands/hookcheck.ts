@@ -196,7 +196,21 @@ async function write(given: Given, written: Written, io: Io): Promise<void> {
     putReport(resolve(io.cwd, output), text)
   }
   const shown = output === undefined ? format : 'text'
-  for (const chunk of await formatted(shown, written, wantsColor(io.env, isTerminal(1)))) io.out.write(chunk)
+  writeAll(await formatted(shown, written, wantsColor(io.env, isTerminal(1))), io.out)
+}
+
+const BLOCK_CHARS = 64 * 1024
+
+/** In blocks: a line each time costs more than the audit, and the whole at once is hundreds of MiB for ten thousand hooks. */
+function writeAll(chunks: Iterable<string>, sink: Io['out']): void {
+  let block = ''
+  for (const chunk of chunks) {
+    block += chunk
+    if (block.length < BLOCK_CHARS) continue
+    sink.write(block)
+    block = ''
+  }
+  sink.write(block)
 }
 
 /** Chunks, each ending in a newline. Formats are loaded when they are asked for. */
