@@ -36,8 +36,14 @@ export function findProblems(text: string): { readonly value: unknown; readonly 
   }
   validate ??= new Ajv2020({ allErrors: true, allowUnionTypes: true, verbose: true }).compile(SCENARIO_SCHEMA)
   if (validate(value)) return { value, problems: [] }
-  const problems = (validate.errors ?? []).map(error => problemOf(error, { document, lines }))
+  // An unknown key explains most other errors of its object, so it is told before them.
+  const errors = (validate.errors ?? []).slice().sort((a, b) => Number(isUnknownKey(b)) - Number(isUnknownKey(a)))
+  const problems = errors.map(error => problemOf(error, { document, lines }))
   return { value, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) }
+}
+
+function isUnknownKey({ keyword }: ErrorObject): boolean {
+  return keyword === 'additionalProperties'
 }
 
 function problemAt(lines: LineCounter, offset: number, why: string): Problem {
@@ -48,7 +54,7 @@ function problemAt(lines: LineCounter, offset: number, why: string): Problem {
 
 function problemOf(error: ErrorObject, { document, lines }: Source): Problem {
   const path = error.instancePath.split('/').slice(1).map(unescapePointer)
-  const unknown = error.keyword === 'additionalProperties' ? String(error.params.additionalProperty) : null
+  const unknown = isUnknownKey(error) ? String(error.params.additionalProperty) : null
   const where = unknown === null ? error.instancePath : `${error.instancePath}/${unknown}`
   const offset = unknown === null ? offsetOf(document, path) : keyOffset(document, path, unknown)
   const why = unknown === null ? detailOf(error) : unknownKey(unknown, error.parentSchema)

@@ -131,6 +131,11 @@ for (const { name, text, place, why } of refused) {
   })
 }
 
+t.test('an unknown key is told before what is missing for it', async t => {
+  const text = 'version: 1\nmodel: m\nturns:\n  - replay: {}\n'
+  t.throws(() => parseScenario(text, 'a'), /at 4:5: \/turns\/0\/replay: unknown key "replay", did you mean reply\?/)
+})
+
 t.test('all problems are told, in the order of the lines', async t => {
   const read = readScenario(`${yaml}    falt: {}\n  - { reply: { txt: x } }\nthen: stop\n`)
   if (read.kind === 'scenario') throw new Error('it was taken')
