@@ -159,25 +159,25 @@ t.test('a recording that cannot be written ends with 1, and what could not be re
 
 t.test('the README: a scenario shows that a hook holds, and that a missing one does not', async t => {
   const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
-  const frozen = /```yaml\n(version: 1\nmodel: scripted\n[^`]*frozen[^`]*)```/.exec(readme)?.[1] ?? ''
-  const ws = scratch({ 'docs/api.md': 'as it was' })
-  const operator = scratch({ 'frozen.yaml': frozen, 'frozen.sh': '#!/bin/sh\necho "docs is frozen" >&2\nexit 2\n' })
+  const document = /```yaml\n(version: 1\nmodel: scripted\n[^`]*private[^`]*)```/.exec(readme)?.[1] ?? ''
+  const ws = scratch({ '.env': 'KEY=value\n' })
+  const script = '#!/bin/sh\necho "that file is private" >&2\nexit 2\n'
+  const operator = scratch({ 'private.yaml': document, 'private.sh': script })
   t.teardown(ws.remove)
   t.teardown(operator.remove)
-  const program = join(operator.path, 'frozen.sh')
+  const program = join(operator.path, 'private.sh')
   chmodSync(program, 0o755)
-  const hook = { on: 'before-call', tools: ['file_write'], command: [program] }
+  const hook = { on: 'before-call', tools: ['file_read'], command: [program] }
   const hooks = operator.write('hooks.json', JSON.stringify({ version: 1, hooks: [hook] }))
-  for (const [words, status, left] of [
-    [['--hooks', hooks], 0, 'as it was'],
-    [[], 2, 'changed'],
+  for (const [words, status] of [
+    [['--hooks', hooks], 0],
+    [[], 2],
   ] as const) {
-    const server = await emulate(['--scenario', join(operator.path, 'frozen.yaml')])
-    const flags = ['--base-url', server.baseUrl, '--model', 'any', '--workspace', ws.path, '--yes', '--no-session']
+    const server = await emulate(['--scenario', join(operator.path, 'private.yaml')])
+    const flags = ['--base-url', server.baseUrl, '--model', 'any', '--workspace', ws.path, '--no-session']
     const ran = await harness(['run', ...flags, ...words, '--input', 'go'])
     const ended = await server.stop()
     t.equal(ended.status, status, ran.stderr + ended.stderr)
-    t.equal(readFileSync(join(ws.path, 'docs/api.md'), 'utf8'), left)
-    if (status === 2) t.match(ended.stderr, /turn 2 differed from the scenario: the result of file_write did not fail/)
+    if (status === 2) t.match(ended.stderr, /turn 2 differed from the scenario: the result of file_read did not fail/)
   }
 })

@@ -12,10 +12,10 @@ import { interleave } from '../sampling.js'
 const PEAK = join(projectRoot, 'integration/bench/peak.cjs')
 const STREAMS = 1_000
 /** After so many the garbage of earlier rounds is collected as fast as new one is made. */
-const FEW = 3
-const MANY = 9
+const FEW = 2
+const MANY = 6
 /** Every stream is held open in its middle until all of them are. */
-const STALL_MS = 2_000
+const STALL_MS = 4_000
 const BODY = JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'x'.repeat(2_000) }] })
 
 export const streams: Row = {
