@@ -20,8 +20,7 @@ import {
 import { nearest } from './nearest.js'
 import { kindOf, type Member, type Placed, readStrictJson } from './strict-json.js'
 
-export { HOOK_POINTS } from './hook-spec.js'
-export type { DocumentProblem, DocumentRule, HookPoint, HookSpec, HooksDocument, Place }
+export type { DocumentProblem, HookSpec, HooksDocument }
 
 export interface ParsedHooks {
   /**
