@@ -7,7 +7,7 @@
  * parent does. The time between the spawn and bubblewrap's tie to our life is covered by the guardian: bubblewrap's init
  * carries the cookie, and with an init the kernel ends the namespace.
  */
-import { closeSync, constants, existsSync, mkdirSync, openSync, readSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { BWRAP_WORDS_MAX } from '../bounds.js'
 import type { Ending } from '../outcome.js'
@@ -16,7 +16,7 @@ import { BwrapStatus } from './bwrap-status.js'
 import { plainEnd } from './command-status.js'
 import { NamespaceTree } from './namespace-kill.js'
 import { mayMakeNamespaces } from './processes.js'
-import { findProgram, judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
+import { findProgram, isScript, judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
 import { sharedFolder } from './shared-fifos.js'
 import { judgeWords } from './spawn.js'
 import type { Ended, Supervised } from './supervised.js'
@@ -131,14 +131,4 @@ async function linkAs(file: string, name: string): Promise<string> {
   const link = join(folder, name)
   symlinkSync(file, link)
   return link
-}
-
-function isScript(path: string): boolean {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const first = Buffer.alloc(2)
-    return readSync(fd, first, 0, 2, 0) === 2 && first.toString('latin1') === '#!'
-  } finally {
-    closeSync(fd)
-  }
 }
