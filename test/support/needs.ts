@@ -13,6 +13,7 @@ const PREDICATES = {
   'not-root': () => process.getuid?.() !== 0,
   bubblewrap: () => process.platform === 'linux' && runs('bwrap', ['--unshare-user', '--ro-bind', '/', '/', 'true']),
   git: () => runs('git', ['--version']),
+  openssl: () => runs('openssl', ['version']),
   ps: () => runs('ps', ['axeww', '-o', 'pid=', '-o', 'lstart=', '-o', 'command=']),
   python3: () => runs('/usr/bin/python3', ['-I', '-c', 'pass']),
   perl: () => runs('perl', ['-e', '1']),
