@@ -98,6 +98,37 @@ for (const wire of WIRES) {
   })
 }
 
+for (const wire of WIRES) {
+  const fixture = (name: string): string => join(projectRoot, 'integration/fixtures/scenarios', name)
+
+  t.test(`${wire}: odd arguments fail their calls and not the run`, async t => {
+    const ws = scratch({ 'README.md': '# hello\n' })
+    t.teardown(ws.remove)
+    const server = await emulate(['--scenario', fixture('odd-arguments.yaml'), '--wire', wire])
+    const ran = await run(server.baseUrl, wire, ws.path)
+    const ended = await server.stop()
+    t.strictSame([ended.status, ran.stdout], [0, 'I went on.\n'], ended.stderr)
+  })
+
+  t.test(`${wire}: odd framings read alike`, async t => {
+    const ws = scratch()
+    t.teardown(ws.remove)
+    const server = await emulate(['--scenario', fixture('odd-framings.yaml'), '--wire', wire])
+    for (let turn = 0; turn < 4; turn++) t.equal((await run(server.baseUrl, wire, ws.path)).stdout, 'ü 🙂\n')
+    t.equal((await server.stop()).status, 0)
+  })
+
+  t.test(`${wire}: what Retry-After says is waited for, and the demo plays`, async t => {
+    const ws = scratch({ 'greet.mjs': '', 'greet.test.mjs': '' })
+    t.teardown(ws.remove)
+    const server = await emulate(['--scenario', fixture('retry-after.yaml'), '--wire', wire])
+    t.equal((await run(server.baseUrl, wire, ws.path)).stdout, 'It took four.\n')
+    t.match(await server.stop(), { status: 0, stdout: /4 turn\(s\) played, 3 turn\(s\) of the scenario not played/ })
+    const words = ['run', '--provider', 'demo', '--wire', wire, '--workspace', ws.path, '--no-session', '--input', 'x']
+    t.match(await harness(words), { status: 0, stdout: /I listed the workspace/ })
+  })
+}
+
 t.test('--validate tells every problem with its place', async t => {
   const ws = scratch({
     'bad.yaml': 'version: 1\nmodel: m\nturns:\n  - replay: {}\n    reply: { txt: x }\nthen: stop\n',

@@ -147,7 +147,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
   const { choice, settings, surroundings } = parts
   const { hooks } = surroundings
   // Loaded for the demo alone: the emulator checks its documents with a schema validator.
-  const demo = choice.demo ? await (await import('../demo.js')).startDemo() : null
+  const demo = choice.demo ? await (await import('../demo.js')).startDemo(choice.wire) : null
   const idle = whole(given, '--stream-idle-ms')
   try {
     const model = openModel({
