@@ -7,42 +7,9 @@ import { parseScenario } from '../../src/emulator/scenario.js'
 import { startEmulator } from '../../src/emulator/server.js'
 import { needs } from '../../test/support/needs.js'
 import { harnessBin, scratch } from '../support/harness.js'
+import { type Session, session } from '../support/terminal.js'
 
 const onTerminal = { skip: needs('node-pty', 'bubblewrap') }
-
-/** Longer than any step takes on a busy machine; a test that waits this long has failed. */
-const PATIENCE_MS = 30_000
-
-interface Session {
-  /** Resolves when `text` is on the screen. */
-  seen(text: string): Promise<void>
-  type(keys: string): void
-  readonly ended: Promise<{ readonly status: number; readonly screen: string }>
-}
-
-/** A shell line on a terminal of its own. */
-async function session(line: string, cwd: string): Promise<Session> {
-  const { spawn } = await import('node-pty')
-  const env = { ...process.env, TERM: 'xterm' } as Record<string, string>
-  const terminal = spawn('sh', ['-c', line], { cols: 200, rows: 50, cwd, env })
-  let screen = ''
-  terminal.onData(data => {
-    screen += data
-  })
-  const ended = new Promise<{ status: number; screen: string }>(resolve => {
-    terminal.onExit(({ exitCode }) => resolve({ status: exitCode, screen }))
-  })
-  return {
-    async seen(text) {
-      for (let waited = 0; !screen.includes(text); waited += 20) {
-        if (waited > PATIENCE_MS) throw new Error(`never seen ${JSON.stringify(text)} in:\n${screen}`)
-        await sleep(20)
-      }
-    },
-    type: keys => terminal.write(keys),
-    ended,
-  }
-}
 
 const WRITES = [
   { reply: { calls: [{ name: 'file_write', arguments: { path: 'a.txt', text: 'one' } }] } },

@@ -48,7 +48,12 @@ export class KeyReader {
     while (this.#pending !== '' && this.#step()) {
       // each step takes something off the front
     }
-    if (this.#pending !== '') this.#forget = this.clock.after(ESC_GAP_MS, () => this.#gapOver())
+    if (this.#pending !== '') this.#forget = this.clock.after(ESC_GAP_MS, () => this.#lookAgain())
+  }
+
+  /** Where we were kept waiting longer than the gap, the rest may have come and not been read: it has one more round to be. */
+  #lookAgain(): void {
+    this.#forget = this.clock.after(0, () => this.#gapOver())
   }
 
   /** Forgets what is half read. */

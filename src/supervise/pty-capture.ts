@@ -69,12 +69,17 @@ export class PtyCapture {
       this.#end()
       onClosed()
     }
-    screen.on('data', (bytes: Buffer) => {
+    const take = (bytes: Buffer): void => {
       this.output.push(bytes)
       onBytes(bytes.length)
       this.#relay(bytes)
+    }
+    screen.on('data', take)
+    screen.once('end', () => {
+      for (const bytes of this.screen.pty.rest()) take(bytes)
+      over()
     })
-    for (const event of ['end', 'close', 'error']) screen.once(event, over)
+    for (const event of ['close', 'error']) screen.once(event, over)
     screen.resume()
   }
 

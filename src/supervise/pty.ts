@@ -5,7 +5,17 @@
  * here. What node-pty opens is put in order first: it reads from the program's end, opens that end twice and tells only one
  * number, and leaves our end open across exec.
  */
-import { closeSync, constants, fchmodSync, fchownSync, openSync, readdirSync, readlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import type { Socket } from 'node:net'
 import { PTY_KEYS_BYTES_MAX } from '../bounds.js'
 import { errnoOf, isRefusal, Refusal } from '../errors.js'
@@ -52,6 +62,8 @@ interface NodePty {
 /** The kernel says EAGAIN while the program reads nothing; tried again after this pause. */
 const RETRY_MS = 5
 
+const REST_BYTES = 16 * 1024
+
 export class Pty implements PtyKeys {
   readonly #opened: Opened
   readonly #release: () => void
@@ -96,9 +108,21 @@ export class Pty implements PtyKeys {
     }
   }
 
-  /** Our end: what the program shows, read by one reader; it ends with an error (EIO) when nobody has the other end. */
+  /** Our end: what the program shows, read by one reader. It ends, maybe with an error (EIO), when nobody has the other end. */
   get screen(): Socket {
     return this.#opened.master
+  }
+
+  /**
+   * What is left to read right after `screen` has ended. libuv takes a hang-up after a short read for the end, and a terminal
+   * gives a page at a time at most, so there may be more (uv__stream_io).
+   */
+  *rest(): Generator<Buffer> {
+    const buffer = Buffer.allocUnsafe(REST_BYTES)
+    for (let count = 1; count > 0 && !this.#opened.master.destroyed; ) {
+      count = readNow(this.#opened.fd, buffer)
+      if (count > 0) yield Buffer.from(buffer.subarray(0, count))
+    }
   }
 
   type(bytes: Uint8Array): boolean {
@@ -226,6 +250,16 @@ function openSlave(name: string, owner: Owner | null): number {
   fchmodSync(slave, 0o600)
   if (owner !== null) fchownSync(slave, owner.uid, owner.gid)
   return slave
+}
+
+/** 0 where there is nothing to read: EAGAIN, or EIO when nobody has the other end. */
+function readNow(fd: number, buffer: Buffer): number {
+  try {
+    return readSync(fd, buffer)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return 0
+  }
 }
 
 function descriptorsTo(path: string): number[] {

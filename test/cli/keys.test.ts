@@ -49,6 +49,21 @@ t.test('the gap tells Esc from a sequence', async t => {
   t.strictSame(pressed(['\u001b', '\u001b'], 50), ['esc', 'esc'])
 })
 
+t.test('what has come while we were kept waiting longer than the gap is read first', async t => {
+  const due: (() => void)[] = []
+  const after = (_ms: number, then: () => void): (() => void) => {
+    due.push(then)
+    return () => void due.splice(due.indexOf(then), 1)
+  }
+  const keys: Key[] = []
+  const reader = new KeyReader({ after }, key => keys.push(key))
+  reader.push(Buffer.from('\u001b'))
+  due.shift()?.()
+  reader.push(Buffer.from('[A'))
+  for (const then of due) then()
+  t.strictSame(keys, [])
+})
+
 t.test('what is typed beside keys and sequences goes to who asks for it', async t => {
   const clock = new HandClock()
   const bytes: number[] = []

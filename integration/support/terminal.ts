@@ -1,0 +1,72 @@
+/** Programs on a terminal of their own, driven with real key bytes. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Longer than any step takes on a busy machine; a test that waits this long has failed. */
+const PATIENCE_MS = 30_000
+
+export interface Size {
+  readonly cols: number
+  readonly rows: number
+}
+
+export interface Session {
+  readonly pid: number
+  /** Resolves when `text` is on the screen; with a number, when it is there that many times. */
+  seen(text: string, times?: number): Promise<void>
+  type(keys: string): void
+  resize(size: Size): void
+  /** Closes the terminal, as a window that is closed does. */
+  hangUp(): void
+  /** All that was shown so far. */
+  screen(): string
+  /** Asked for, it rejects where the end does not come. */
+  readonly ended: Promise<{ readonly status: number; readonly screen: string }>
+}
+
+export interface SessionOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly size?: Size
+}
+
+/** A shell line on a terminal of its own; the terminal is 200 by 50 unless told otherwise. */
+export async function session(line: string, cwd: string, options: SessionOptions = {}): Promise<Session> {
+  const { spawn } = await import('node-pty')
+  const env = { ...process.env, TERM: 'xterm', ...options.env } as Record<string, string>
+  const terminal = spawn('sh', ['-c', line], { ...(options.size ?? { cols: 200, rows: 50 }), cwd, env })
+  let screen = ''
+  terminal.onData(data => {
+    screen += data
+  })
+  let status: number | undefined
+  terminal.onExit(({ exitCode }) => {
+    status = exitCode
+  })
+  return {
+    pid: terminal.pid,
+    seen: (text, times = 1) =>
+      until(
+        () => screen.split(text).length > times,
+        () => `${JSON.stringify(text)} in:\n${screen}`,
+      ),
+    type: keys => terminal.write(keys),
+    resize: ({ cols, rows }) => terminal.resize(cols, rows),
+    // node-pty has no other way to close our end alone; it is what its own destroy() begins with.
+    hangUp: () => (terminal as unknown as { readonly _socket: { destroy(): void } })._socket.destroy(),
+    screen: () => screen,
+    get ended() {
+      const over = until(
+        () => status !== undefined,
+        () => `its end; on the screen:\n${screen}`,
+      )
+      return over.then(() => ({ status: status ?? -1, screen }))
+    },
+  }
+}
+
+/** Looks again and again until `holds`, and throws `what` was never so in the end. */
+export async function until(holds: () => boolean, what: () => string): Promise<void> {
+  for (let waited = 0; !holds(); waited += 20) {
+    if (waited > PATIENCE_MS) throw new Error(`never seen ${what()}`)
+    await sleep(20)
+  }
+}
