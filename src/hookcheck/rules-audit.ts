@@ -74,10 +74,15 @@ export const AUDIT_RULES: readonly Rule[] = [
   },
 ]
 
-function* unseenOfFile({ fileWalk, writeSet, path }: AuditContext): Iterable<Reported> {
+function* unseenOfFile({ fileWalk, writeSet, path, document }: AuditContext): Iterable<Reported> {
   const end = unseenEnd(fileWalk)
   if (end !== null)
     yield { ...end, message: `${end.path}, on the way to the hooks file, cannot be looked at (${end.errno})` }
+  else if (fileWalk.end.kind !== 'landed')
+    yield {
+      path: document.path,
+      message: `the hooks file ${document.path} is not there: what was audited is not what is`,
+    }
   for (const { path: root, errno } of writeSet.unseen)
     yield { path: root, message: `what the agent can write is not known: ${root} cannot be looked at (${errno})` }
   for (const { entry, why, rule } of path.dropped) {

@@ -74,6 +74,7 @@ const cases: readonly Case[] = [
     more: { pathSource: { from: 'inherited', path: '/bad' } },
     expected: ['HC001 info'],
   },
+  { name: 'a hooks file that went away', more: { path: '/etc/harness/gone.json' }, expected: ['HC001 error'] },
   { name: 'a root of the write set that fails', tree: { '/ws': { errno: 'EIO' } }, expected: ['HC001 error'] },
 
   // HC002, HC003, HC004
