@@ -237,7 +237,7 @@ t.test('each path is asked once, however many hooks', async t => {
     JSON.stringify({ version: 1, hooks: Array.from({ length: count }, () => ({ on: 'before-call', command })) })
   const callsFor = (count: number): number => {
     let calls = 0
-    const count = (ask: () => unknown): unknown => {
+    const counting = (ask: () => unknown): unknown => {
       calls++
       return ask()
     }
@@ -246,7 +246,7 @@ t.test('each path is asked once, however many hooks', async t => {
         const method: unknown = Reflect.get(target, key)
         return typeof method !== 'function'
           ? method
-          : (...args: unknown[]) => count(() => Reflect.apply(method, target, args))
+          : (...args: unknown[]) => counting(() => Reflect.apply(method, target, args))
       },
     })
     const { summary } = auditHooks({
