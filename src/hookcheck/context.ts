@@ -12,7 +12,7 @@ import { openLanded, type PathStep, type StepWalk, walkSteps } from '../hooks/st
 import { type Judgement, judgeWalk, type LastRole, type TrustRules } from '../hooks/trust.js'
 import { type Reach, reachOf, type WriteSet } from '../hooks/write-set.js'
 import { askingOnce, type FileView, isUnseen, type Unseen } from '../paths/file-view.js'
-import type { Machine } from '../supervise/program-format.js'
+import { FIRST_BYTES, type Machine } from '../supervise/program-format.js'
 
 /** `strict`: no group is allowed for and what is not understood is an error. `report`: everything is a note. */
 export type Profile = 'default' | 'strict' | 'report'
@@ -74,7 +74,7 @@ export function makeAuditContext(inputs: AuditInputs): AuditContext {
     ['searched', new Map()],
   ])
   const reached = new Map<StepWalk, Reach | null>()
-  const bodies = new Map<StepWalk, Uint8Array | Unseen>()
+  const bodies = new Map<StepWalk, Uint8Array | Unseen>(hooks.flatMap(({ closure }) => closure.members.flatMap(whole)))
   const { trust, writeSet } = inputs
   return {
     ...inputs,
@@ -115,6 +115,13 @@ function factsOf(
 
 export function isGate({ on }: Pick<HookSpec, 'on'>): boolean {
   return on === 'before-call' || on === 'transition'
+}
+
+/** The text of a file that was read whole when its format was told. */
+function whole({ inspected: { walk, facts, first, unread } }: ClosureMember): readonly [StepWalk, Uint8Array][] {
+  return unread === null && facts?.type === 'file' && facts.size === first.length && first.length < FIRST_BYTES
+    ? [[walk, first]]
+    : []
 }
 
 function readBody(walk: StepWalk, view: FileView): Uint8Array | Unseen {

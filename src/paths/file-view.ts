@@ -143,25 +143,26 @@ function opened(path: string, fd: number): OpenedFile {
   }
   return {
     facts,
-    read: (offset, bytesMax) => attempt(() => readUpTo(fd, offset, bytesMax)),
+    read: (offset, bytesMax) => attempt(() => readUpTo(fd, facts.size, offset, bytesMax)),
     sha256: () => attempt(() => digestOf(fd)),
     close: () => closeSync(fd),
   }
 }
 
 /** Through the buffer, and as much more as the file turns out to hold: a bound is not a size. */
-function readUpTo(fd: number, offset: number, bytesMax: number): Uint8Array {
-  const buffer = sharedBuffer()
-  const parts: Buffer[] = []
-  let length = 0
-  while (length < bytesMax) {
-    const got = readSync(fd, buffer, 0, Math.min(buffer.length, bytesMax - length), offset + length)
-    if (got === 0) break
-    parts.push(Buffer.from(buffer.subarray(0, got)))
+/** Room for what the file holds now and a page more; it is doubled while a file is longer than it said (those of /proc say 0). */
+function readUpTo(fd: number, size: number, offset: number, bytesMax: number): Uint8Array {
+  let buffer = Buffer.allocUnsafe(Math.min(bytesMax, Math.max(0, size - offset) + 4096))
+  for (let length = 0; ; ) {
+    const got = readSync(fd, buffer, length, buffer.length - length, offset + length)
     length += got
+    if (got === 0 || length === bytesMax) return buffer.subarray(0, length)
+    if (length === buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.min(bytesMax, 2 * length))
+      buffer.copy(larger)
+      buffer = larger
+    }
   }
-  const [only] = parts
-  return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)
 }
 
 /** Bytes read at once: large enough that the calls do not count, small enough to stay in a cache. */
