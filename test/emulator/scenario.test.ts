@@ -136,6 +136,17 @@ t.test('an unknown key is told before what is missing for it', async t => {
   t.throws(() => parseScenario(text, 'a'), /at 4:5: \/turns\/0\/replay: unknown key "replay", did you mean reply\?/)
 })
 
+t.test('problems of one line come in the order of its columns', async t => {
+  const read = readScenario('{ "version": 2, "model": "", "turns": [{ "reply": { "txt": 1 } }], "then": "x" }')
+  if (read.kind === 'scenario') throw new Error('it was taken')
+  const columns = read.problems.map(({ column }) => column)
+  t.equal(columns.length, 4)
+  t.strictSame(
+    columns,
+    columns.slice().sort((a, b) => a - b),
+  )
+})
+
 t.test('all problems are told, in the order of the lines', async t => {
   const read = readScenario(`${yaml}    falt: {}\n  - { reply: { txt: x } }\nthen: stop\n`)
   if (read.kind === 'scenario') throw new Error('it was taken')

@@ -1,6 +1,7 @@
 /** One scenario on every wire, read by our own client and by the least client there is. */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
+import { reframe } from '../../src/emulator/framing.js'
 import type { Scenario, ScenarioFault, ScenarioReply } from '../../src/emulator/scenario.js'
 import { type AnsweredRequest, type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/server.js'
 import { WIRE_SERVERS } from '../../src/emulator/wire-servers.js'
@@ -309,6 +310,33 @@ t.test('Chat reports usage in a stream only where it is asked for', async t => {
   const body = { ...LEAST[wire], stream: true }
   t.notMatch((await ask(emulator, wire, body)).text, 'prompt_tokens')
   t.match((await ask(emulator, wire, { ...body, stream_options: { include_usage: true } })).text, '"prompt_tokens":100')
+})
+
+t.test('each framing in bytes', async t => {
+  const frames = ['event: x\ndata: {"a":{"b":1}}\n\n', 'data: [DONE]\n\n']
+  const cases: [NonNullable<ScenarioFault['framing']>, string][] = [
+    [[], 'event: x\ndata: {"a":{"b":1}}\n\ndata: [DONE]\n\n'],
+    [['crlf'], 'event: x\r\ndata: {"a":{"b":1}}\r\n\r\ndata: [DONE]\r\n\r\n'],
+    [['cr'], 'event: x\rdata: {"a":{"b":1}}\r\rdata: [DONE]\r\r'],
+    [['no-space'], 'event:x\ndata:{"a":{"b":1}}\n\ndata:[DONE]\n\n'],
+    [['multiline'], 'event: x\ndata: {\ndata:   "a": {\ndata:     "b": 1\ndata:   }\ndata: }\n\ndata: [DONE]\n\n'],
+    [
+      ['comments'],
+      ': ping\nid: 0\nretry: 3000\nevent: x\ndata: {"a":{"b":1}}\n\n: ping\nid: 1\nretry: 3000\ndata: [DONE]\n\n',
+    ],
+  ]
+  for (const [framing, bytes] of cases) t.equal(reframe(frames, framing).join(''), bytes, framing.join())
+})
+
+t.test('a slow stream waits before each of its pieces', async t => {
+  const fault = { chunk_bytes: 100, delay_ms: 10 }
+  const emulator = await serve(t, 'openai-responses', one({ text: 'x' }, fault))
+  const began = performance.now()
+  const { text } = await ask(emulator, 'openai-responses', { ...LEAST['openai-responses'], stream: true })
+  const pieces = Math.ceil(Buffer.byteLength(text) / 100)
+  // A timer of Node may be early by a millisecond.
+  t.ok(performance.now() - began >= pieces * 9, `${pieces} pieces`)
+  t.ok(pieces > 10)
 })
 
 t.test('latency comes before each answer, and the client may leave meanwhile', async t => {
