@@ -257,8 +257,7 @@ function pin(given: Given, path: string, audited: Audited, io: Io): number {
   const { audit } = audited
   const errors = audited.findings.filter(({ severity, rule }) => severity === 'error' && !STALE.has(rule))
   const report = makeReport({ ...reportFacts(given, path, audited), findings: errors })
-  for (const chunk of errors.length === 0 ? [] : textReport(report, { color: wantsColor(io.env, io.stderrIsTerminal) }))
-    io.err.write(chunk)
+  if (errors.length > 0) writeAll(textReport(report, { color: wantsColor(io.env, io.stderrIsTerminal) }), io.err)
   if (audit.document === null || audit.context === null || audit.hooks.length !== countOfHooks(audited)) {
     io.err.write('no lock: the hooks file is not one that a run would take\n')
     return 1
