@@ -208,6 +208,7 @@ t.test('looked at again before a start', async t => {
   const snapshot = () => {
     writeFileSync(file, '#!/bin/sh\nexit 0\n')
     chmodSync(file, 0o755)
+    utimesSync(file, new Date(0), new Date(0))
     const host = programHost(realFiles)
     const taken = snapshotClosure(closureOf([file], { host, path: '/bin', cwd: '/', home: null }), realFiles)
     if ('what' in taken) throw new Error(taken.what)

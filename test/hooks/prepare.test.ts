@@ -329,6 +329,7 @@ t.test(
     const text = readFileSync(join(folder, 'hooks.json'), 'utf8')
       .replaceAll('/etc/harness/hooks', at.op)
       .replace('/usr/bin/node', process.execPath)
+    writeFileSync(join(at.op, 'hooks.json'), text)
     const { hooks } = JSON.parse(text) as { hooks: object[] }
     const { port, host, document, unstartable } = prepare(at, hooks)
     t.strictSame(unstartable, [])

@@ -20,6 +20,10 @@ const GATES: readonly DataAudit[] = [
     hooks: [{ on: 'before-call', command: ['/opt/binary'] }],
     tree: { '/opt/binary': program(elf('/lib/ld.so', '/opt/lib')), '/opt/lib': folder() },
   },
+  {
+    hooks: [{ on: 'before-call', command: ['/opt/long'] }],
+    tree: { '/opt/long': program(`#!/bin/sh\n${'# what it judges\n'.repeat(400)}/usr/bin/check\n`) },
+  },
 ]
 
 /** Calls one audit makes when none fails. */
