@@ -111,7 +111,8 @@ function locationOf(landed: string, mounts: readonly Mount[]): Location | null {
 
 /** The first step of the walk that lies in the write set, what it landed on and what is missing included; null when none does. */
 export function reachOf(walk: StepWalk, set: WriteSet): Reach | null {
-  const passed = walk.end.kind === 'landed' ? walk.steps.slice(0, -1) : walk.steps
+  const last = walk.end.kind === 'landed' ? walk.end.facts.path : null
+  const passed = walk.steps.filter(({ facts }) => facts.path !== last)
   for (const { facts, above } of passed) {
     if (isAboveHeld(facts, set)) continue
     const reach = reachOfPath(facts.path, [...above, facts], set)

@@ -51,6 +51,12 @@ const cases: readonly {
     expected: 'identity /ws',
   },
   {
+    name: 'out of it by the last word',
+    tree: { '/ws/d': { type: 'folder' }, '/opt/lib': { type: 'folder' } },
+    path: '/ws/d/../..',
+    expected: 'identity /ws',
+  },
+  {
     name: 'a link to it',
     tree: { '/ws/h': {}, '/opt/l': { target: '/ws/h' } },
     path: '/opt/l',
