@@ -61,6 +61,14 @@ export const TOOLS_PER_TURN_MAX = 512
 export const ID_CHARS_MAX = 256
 export const DOCUMENT_BYTES_MAX = 256 * KiB
 export const PROJECT_INSTRUCTIONS_BYTES_MAX = 32 * KiB
+/** Front matter of a document: real ones have at most a few KiB, and the YAML reader holds each byte many times over. */
+export const FRONT_MATTER_BYTES_MAX = 64 * KiB
+/** Skills, agents and memories of one run, each kind by itself. */
+export const DOCUMENTS_MAX = 5_000
+/** A name is sent in a tool's schema with every turn. */
+export const DOCUMENT_NAME_CHARS_MAX = 200
+/** A description stands in the instruction up to here; the cut is marked. */
+export const DOCUMENT_DESCRIPTION_CHARS_MAX = 1_024
 /** Extra attempts after the first, and the pauses before each (decisions 25). */
 export const RETRY_PAUSES_MS = [500, 1_000, 2_000] as const
 export const RETRY_AFTER_MS_MAX = 30_000
@@ -121,3 +129,15 @@ export const HOOK_STDOUT_BYTES_MAX = 16 * KiB
 export const HOOK_STDERR_KEPT_BYTES = 16 * KiB
 /** Continuations that stop hooks can bring about in one run. */
 export const STOP_CONTINUATIONS_MAX = 3
+
+// --- sessions (contract §17, decisions 12) ---
+/** A file name has 255 bytes (NAME_MAX), and a lock's name is longer than the session's. */
+export const SESSION_ID_CHARS_MAX = 160
+/** A session is read whole to be resumed; a run that would pass this stops. */
+export const SESSION_BYTES_MAX = 256 * MiB
+/** The first line: paths and names of a few KiB. */
+export const SESSION_HEADER_BYTES_MAX = 64 * KiB
+/** Read from the end of a session at first when it is listed. */
+export const SESSION_TAIL_BYTES = 16 * KiB
+/** Session files that are looked at in one listing; more are said. */
+export const SESSIONS_LISTED_MAX = 100_000
