@@ -52,7 +52,8 @@ const cases: readonly {
   },
   {
     name: 'out of it by the last word',
-    tree: { '/ws/d': { type: 'folder' }, '/opt/lib': { type: 'folder' } },
+    tree: { '/ws/d': { type: 'folder' }, '/ws/.git': { type: 'folder' } },
+    held: ['/ws/.git'],
     path: '/ws/d/../..',
     expected: 'identity /ws',
   },
