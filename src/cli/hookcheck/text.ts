@@ -42,7 +42,7 @@ type Paint = (style: Severity | 'dim', text: string) => string
 function hookText(hook: ReportHook, paint: Paint): string {
   const tools = hook.tools === null ? 'every tool' : `[${hook.tools.map(name => oneLine(name)).join(', ')}]`
   const where = hook.on === 'before-call' || hook.on === 'after-call' ? `  ${tools}` : ''
-  const name = hook.name === null ? '' : `  ${JSON.stringify(hook.name)}`
+  const name = hook.name === null ? '' : `  "${oneLine(hook.name)}"`
   return `hook ${hook.index}  ${hook.on}${where}${name}\n${runsText(hook)}${paint('dim', `  ${factsText(hook)}`)}\n`
 }
 
@@ -79,8 +79,7 @@ function* endText({ hooks, skipped, summary, context }: Report): Generator<strin
   for (const point of points) yield `  ${point.padEnd(11)}  ${ENDINGS[point] ?? ''}\n`
   yield `\nwritten by the agent (${oneLine(context.writeSet.origin)}): ${context.writeSet.roots.map(root => oneLine(root)).join(', ') || 'nothing'}\n`
   yield `PATH of hooks: ${oneLine(context.path, 4_096)}\n`
-  for (const { entry, why } of context.pathScrubbed)
-    yield `  left out ${JSON.stringify(oneLine(entry))}: ${oneLine(why)}\n`
+  for (const { entry, why } of context.pathScrubbed) yield `  left out "${oneLine(entry)}": ${oneLine(why)}\n`
   if (skipped.length > 0) yield 'not checked:\n'
   for (const { rule, reason } of skipped) yield `  ${rule}  ${oneLine(reason)}\n`
   yield `${lastLine(summary)}\n`
