@@ -40,12 +40,12 @@ t.test('nothing is lost and nothing is left', { skip: needs('linux', 'bubblewrap
   t.same((await soak(boundary, { count: AT_ONCE, concurrent: AT_ONCE })).wrong, [], 'at once')
   const settled = await held()
   t.same((await soak(boundary, { count: IN_TURN, concurrent: 4 })).wrong, [], 'in turn')
-  const { fifos: between, ...turn } = await held(settled)
-  t.same(turn, counted(settled), descriptorNames().join('\n'))
+  const turn = await held(settled)
+  t.same(counted(turn), counted(settled), descriptorNames().join('\n'))
   t.same((await soak(boundary, { count: AT_ONCE, concurrent: AT_ONCE })).wrong, [], 'at once again')
-  const { fifos, ...again } = await held(settled)
-  t.same(again, counted(settled), descriptorNames().join('\n'))
-  t.ok(Math.max(between, fifos, settled.fifos) <= FIFOS_MAX, `${fifos} FIFOs`)
+  const again = await held(settled)
+  t.same(counted(again), counted(settled), descriptorNames().join('\n'))
+  for (const { fifos } of [settled, turn, again]) t.ok(fifos <= FIFOS_MAX, `${fifos} FIFOs`)
   const ids = (kind: 'launch-started' | 'launch-ended') =>
     events.flatMap(event => (event.kind === kind && 'launch_id' in event ? [event.launch_id] : []))
   t.equal(new Set(ids('launch-started')).size, ids('launch-started').length, 'every launch has an id of its own')
@@ -55,7 +55,8 @@ t.test('nothing is lost and nothing is left', { skip: needs('linux', 'bubblewrap
   await boundary.close()
 })
 
-const counted = ({ fifos: _, ...rest }: Census): Omit<Census, 'fifos'> => rest
+/** FIFOs are made as they are needed, so how many there are depends on how many launches overlapped. */
+const counted = (all: Census): Census => ({ ...all, fifos: 0 })
 
 /** What is held, once what closes in the next rounds of the loop has closed: as in `wanted`, or what it is after two seconds. */
 async function held(wanted?: Census): Promise<Census> {

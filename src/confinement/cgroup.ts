@@ -63,7 +63,8 @@ type ControllerName = keyof typeof CONTROLLERS
 
 function read(folder: string, file: string): string | null {
   try {
-    return readFileSync(join(folder, file), 'latin1')
+    // UTF-8 is what Node reads in one call.
+    return readFileSync(join(folder, file), 'utf8')
   } catch {
     return null
   }
@@ -117,7 +118,8 @@ export class LaunchGroup {
     const parents = parentsOf(cgroup)
     if (parents.length === 0) return null
     for (const [, parent] of parents) removeStaleOnce(parent)
-    const entry = parents.every(([controller, parent]) => controller !== 'v2' && isHome(parent))
+    const membership = read('/proc/self', 'cgroup') ?? ''
+    const entry = parents.every(([controller, parent]) => controller !== 'v2' && isHome(parent, membership))
       ? 'inherited'
       : 'attached'
     const name = `harness-${process.pid}-${ownStartTime()}-${launchId}`
@@ -209,8 +211,8 @@ function moveOurThread(folder: string): void {
 const homes = new Map<string, boolean>()
 
 /** Whether `parent` is the group we are in, so that coming out of a group below it brings us back. Asked again once we were moved. */
-function isHome(parent: string): boolean {
-  const key = `${parent}\n${read('/proc/self', 'cgroup') ?? ''}`
+function isHome(parent: string, membership: string): boolean {
+  const key = `${parent}\n${membership}`
   const known = homes.get(key)
   if (known !== undefined) return known
   const home = members(parent).includes(process.pid)

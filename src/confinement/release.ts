@@ -143,7 +143,7 @@ function ownFilters(): number {
 
 function statusOf(pid: string): string {
   try {
-    return readFileSync(`/proc/${pid}/status`, 'latin1')
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
   } catch {
     return ''
   }

@@ -54,7 +54,7 @@ export const LIFECYCLE: Readonly<Record<State, Readonly<Partial<Record<Happening
     'kill-asked': SETTLE,
   },
   running: {
-    'stop-asked': { next: 'stopping', actions: ['disarm-deadline', 'term-tree', 'arm-grace', 'watch-tree'] },
+    'stop-asked': { next: 'stopping', actions: ['disarm-deadline', 'arm-grace', 'term-tree', 'watch-tree'] },
     'kill-asked': KILL,
     'leader-exited': { next: 'draining', actions: ['disarm-deadline', 'arm-drain'] },
   },

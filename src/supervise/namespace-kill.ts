@@ -43,6 +43,10 @@ function namespaceOf(pid: number): string | null {
   }
 }
 
+/** Members looked at in one go, about a millisecond's worth, and the pause before the next. */
+const STRAYS_AT_ONCE = 64
+const STRAYS_PAUSE_MS = 4
+
 /** The tree below a launcher (bwrap) that makes a pid namespace. Until it has told its init, the tree is its group. */
 export class NamespaceTree implements Tree {
   readonly #group: GroupTree
@@ -84,10 +88,23 @@ export class NamespaceTree implements Tree {
       return
     }
     this.host.signalled(-init, 'SIGTERM')
-    for (const pid of this.host.members(init)) {
+    this.#termStrays(init, this.host.members(init))
+  }
+
+  /** A part at a time, because looking at a thousand takes a processor from those that are ending, and is over when they are gone. */
+  #termStrays(init: number, pids: readonly number[]): void {
+    const namespace = this.host.namespace(init)
+    for (const pid of pids.slice(0, STRAYS_AT_ONCE)) {
       const group = this.host.group(pid)
-      if (group !== null && group !== init) this.host.signalled(pid, 'SIGTERM')
+      if (group === null || group === init) continue
+      // By now the number may be somebody else's.
+      if (namespace !== null && this.host.namespace(pid) === namespace) this.host.signalled(pid, 'SIGTERM')
     }
+    const later = pids.slice(STRAYS_AT_ONCE)
+    if (later.length === 0) return
+    setTimeout(() => {
+      if (this.#live() === init) this.#termStrays(init, later)
+    }, STRAYS_PAUSE_MS)
   }
 
   /** The init goes first: then the launcher's own exit says that the namespace is empty. */

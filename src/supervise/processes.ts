@@ -16,7 +16,8 @@ export interface ProcessState {
 export function processState(pid: number): ProcessState | null {
   let line: string
   try {
-    line = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // As UTF-8 Node reads a file in one call, into no buffer of 64 KiB; what of a name is none does not matter here.
+    line = readFileSync(`/proc/${pid}/stat`, 'utf8')
   } catch {
     return null
   }

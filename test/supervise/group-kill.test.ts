@@ -92,6 +92,37 @@ t.test('a namespace', async t => {
   t.same(kills(sent), [], 'which is not ours to signal')
 })
 
+t.test('a large namespace is looked through a part at a time, for as long as it is there', async t => {
+  const many = Array.from({ length: 100 }, (_, at) => 300 + at)
+  for (const [name, goneAfter, expected] of [
+    ['to its end', Number.POSITIVE_INFINITY, 100],
+    ['until it is gone', 1, 64],
+  ] as const) {
+    const { host, sent, state } = fakeNamespace({ parent: 100, alive: true, startTime: '5' })
+    let looked = 0
+    const strangers = new Set([301, 302])
+    const tree = new NamespaceTree(100, {
+      ...host,
+      members: () => many,
+      group: pid => {
+        if (++looked === goneAfter) state.init = null
+        return pid
+      },
+      namespace: pid => (strangers.has(pid) ? '78' : '77'),
+    })
+    tree.tell(200, null)
+    tree.term('running')
+    await eventually(() => looked === 100, goneAfter === 1 ? 100 : 5_000)
+    t.equal(looked, expected, name)
+    const told = sent.filter(([, signal]) => signal === 'SIGTERM').map(([target]) => target)
+    t.same(
+      told,
+      [-200, ...many.slice(0, expected).filter(pid => !strangers.has(pid))],
+      `${name}: each once, no stranger`,
+    )
+  }
+})
+
 t.test("an init that is not the launcher's", async t => {
   const stranger = fakeNamespace({ parent: 1, alive: true, startTime: '5' })
   t.equal(new NamespaceTree(100, stranger.host).tell(200, '78'), false)

@@ -10,7 +10,7 @@ t.test('the table', async t => {
     ['starting', 'spawned', 'running', ['arm-deadline']],
     ['starting', 'spawn-failed', 'ended', ['settle']],
     ['running', 'leader-exited', 'draining', ['disarm-deadline', 'arm-drain']],
-    ['running', 'stop-asked', 'stopping', ['disarm-deadline', 'term-tree', 'arm-grace', 'watch-tree']],
+    ['running', 'stop-asked', 'stopping', ['disarm-deadline', 'arm-grace', 'term-tree', 'watch-tree']],
     ['stopping', 'leader-exited', 'stopping', []],
     ['stopping', 'grace-over', 'killing', ['disarm-deadline', 'kill-tree', 'watch-tree', 'arm-proof']],
     ['stopping', 'tree-empty', 'ended', ['settle']],
