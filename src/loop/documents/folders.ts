@@ -1,0 +1,121 @@
+/**
+ * Folders of documents as they are read: every name is landed first, and what lands outside the folder the operator named
+ * is not opened. A file that is reached by two names is read once. Sizes are looked at before anything is read.
+ */
+import { closeSync, readdirSync } from 'node:fs'
+import { DOCUMENT_BYTES_MAX } from '../../bounds.js'
+import { errnoOf, Refusal } from '../../errors.js'
+import { openGuardedFile, readAll } from '../../paths/guarded-file.js'
+import { componentsBelow, join, type LandedPlace, type Landing, land } from '../../paths/resolve.js'
+import { shown } from '../../paths/walk.js'
+import { type Defect, defect, isDefect } from './problems.js'
+
+export interface DocumentFolder {
+  /** As the operator spelled it. */
+  readonly spelled: string
+  readonly root: LandedPlace
+}
+
+/** The folder `path` of option `flag`. Throws `missing`, `not-a-directory`, and what landing refuses. */
+export function openFolder(path: string, flag: string, cwd: string): DocumentFolder {
+  const landing = land(path, { cwd })
+  if (landing instanceof Refusal) throw landing
+  const { landed, identity, exists, type } = landing
+  if (!exists) {
+    throw new Refusal(
+      'missing',
+      { path: landed },
+      `${flag} ${shown(path)} does not exist: give a folder, or leave it out`,
+    )
+  }
+  if (type === 'folder') return { spelled: path.replace(/(?<=.)\/+$/, ''), root: { path: landed, identity } }
+  throw new Refusal('not-a-directory', { path: landed }, `${flag} ${shown(path)} is a ${type}: give a folder`)
+}
+
+/** How a file below the folder is called in messages. */
+export function fileIn({ spelled }: DocumentFolder, names: readonly string[]): string {
+  return join(spelled, names)
+}
+
+/** Where `names` below the folder lands; `absent` when nothing is there, a defect when it lands outside. */
+export function landIn({ root }: DocumentFolder, names: readonly string[]): Landing | 'absent' | Defect {
+  const landing = land(join(root.path, names), { cwd: root.path })
+  if (landing instanceof Refusal) {
+    if (landing.code === 'missing') return 'absent'
+    return defect(null, landing.message, 'mend it, or take it out of the folder')
+  }
+  if (componentsBelow(landing, root) === null) {
+    return defect(
+      null,
+      `it lands at ${shown(landing.landed)}, outside ${shown(root.path)}`,
+      'put the file itself there',
+    )
+  }
+  return landing.exists ? landing : 'absent'
+}
+
+/** Names in the folder that `names` lands at, sorted by code unit. */
+export function listIn(folder: DocumentFolder, names: readonly string[]): readonly string[] | Defect {
+  const landing = landIn(folder, names)
+  if (landing === 'absent') return defect(null, 'it does not exist', 'name a folder that does')
+  if (isDefect(landing)) return landing
+  if (landing.type !== 'folder') return defect(null, `it is a ${landing.type}`, 'name a folder')
+  try {
+    return readdirSync(landing.landed).sort()
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    return defect(null, `it cannot be listed (${errno})`, 'let this user read it')
+  }
+}
+
+export interface ReadFile {
+  readonly text: string
+  /** Device and inode: the same file under two names. */
+  readonly key: string
+}
+
+/** One document's text. `absent` when nothing is there. */
+export function readIn(folder: DocumentFolder, names: readonly string[]): ReadFile | 'absent' | Defect {
+  const landing = landIn(folder, names)
+  if (landing === 'absent' || isDefect(landing)) return landing
+  const components = componentsBelow(landing, folder.root) ?? []
+  const opened = openGuardedFile({ root: folder.root, components })
+  if (opened instanceof Refusal) return defect(null, opened.message, 'put a plain, readable file there')
+  try {
+    const bytes = Number(opened.stat.size)
+    if (bytes > DOCUMENT_BYTES_MAX) {
+      return defect(null, `it has ${bytes} bytes, over the bound of ${DOCUMENT_BYTES_MAX}`, 'make it shorter')
+    }
+    const text = decode(readAll(opened.fd, bytes))
+    return isDefect(text) ? text : { text, key: `${landing.identity.dev}:${landing.identity.ino}` }
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    return defect(null, `it cannot be read (${errno})`, 'put a plain, readable file there')
+  } finally {
+    closeSync(opened.fd)
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decode(bytes: Buffer): string | Defect {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return defect(lineOfInvalid(bytes), 'it is not UTF-8', 'save it as UTF-8')
+  }
+}
+
+/** The first line that does not survive decoding. */
+function lineOfInvalid(bytes: Buffer): number {
+  let line = 1
+  for (let from = 0; from < bytes.length; line += 1) {
+    const end = bytes.indexOf(0x0a, from)
+    const part = bytes.subarray(from, end < 0 ? bytes.length : end + 1)
+    if (!Buffer.from(part.toString('utf8'), 'utf8').equals(part)) return line
+    from += part.length
+  }
+  return line
+}

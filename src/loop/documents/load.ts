@@ -1,0 +1,67 @@
+/** All documents of a run, read once before it starts: skills, agents, plugins' of both, memories. */
+import { type AgentDocument, parseAgent } from './agents.js'
+import { Collection, takeAgents, takeSkills } from './collect.js'
+import { type DocumentFolder, fileIn, landIn, openFolder } from './folders.js'
+import { type Memory, readMemories } from './memories.js'
+import { takePlugin } from './plugins.js'
+import { badDocument, type DocumentProblem } from './problems.js'
+import { parseSkill, type SkillDocument } from './skills.js'
+
+export interface DocumentFolders {
+  /** Folders as the operator spelled them, in order; relative to `cwd`. Empty: none of that kind. */
+  readonly skills: readonly string[]
+  readonly agents: readonly string[]
+  readonly plugins: readonly string[]
+  readonly memories: readonly string[]
+  readonly cwd: string
+  /** `unread`: nothing can call an agent, so those of plugins are not looked at either. */
+  readonly agentsAre: 'read' | 'unread'
+  /** `refuse`: the first problem but a document that asks not to be offered is thrown as `bad-document`. */
+  readonly problems: 'tell' | 'refuse'
+}
+
+export interface Documents {
+  /** Of the folders first, then of the plugins; names are unique in each kind. */
+  readonly skills: readonly SkillDocument[]
+  readonly agents: readonly AgentDocument[]
+  /** All records, active or not. */
+  readonly memories: readonly Memory[]
+  readonly problems: readonly DocumentProblem[]
+}
+
+export const NO_DOCUMENTS: Documents = { skills: [], agents: [], memories: [], problems: [] }
+
+/**
+ * Reads them. Throws `missing` or `not-a-directory` for a folder that was named, `bad-document` for memories and under
+ * `refuse`, `over-bound` for more than 5 000 of a kind.
+ */
+export function loadDocuments(folders: DocumentFolders): Documents {
+  const { cwd } = folders
+  const problems: DocumentProblem[] = []
+  const report = (problem: DocumentProblem): void => {
+    if (folders.problems === 'refuse' && problem.code !== 'document-withheld') throw badDocument(problem)
+    problems.push(problem)
+  }
+  const skills = new Collection<SkillDocument>('skills', parseSkill, report)
+  const agents = new Collection<AgentDocument>('agents', parseAgent, report)
+  for (const path of folders.skills) takeSkillFolder(skills, openFolder(path, '--skills-dir', cwd))
+  for (const path of folders.agentsAre === 'read' ? folders.agents : []) {
+    takeAgents(agents, openFolder(path, '--agents-dir', cwd), [], '')
+  }
+  for (const path of folders.plugins) {
+    const targets = { skills, agents: folders.agentsAre === 'read' ? agents : null, report }
+    takePlugin(openFolder(path, '--plugin-dir', cwd), targets)
+  }
+  const memories = readMemories(folders.memories.map(path => openFolder(path, '--memory-dir', cwd)))
+  return { skills: skills.all(), agents: agents.all(), memories, problems }
+}
+
+/** One level too deep is the usual mistake, and an empty list would hide it. */
+function takeSkillFolder(into: Collection<SkillDocument>, folder: DocumentFolder): void {
+  const itself = landIn(folder, ['SKILL.md'])
+  if (itself !== 'absent') {
+    const reason = 'a folder of skills holds them one level down, as NAME/SKILL.md'
+    into.refuse(fileIn(folder, ['SKILL.md']), { line: null, reason, fix: 'name the folder above it' })
+  }
+  takeSkills(into, folder, [], '')
+}

@@ -1,0 +1,149 @@
+/**
+ * The top-level fields of front matter, read by the YAML library as text: with the failsafe schema `123`, `yes`, `1.10` and
+ * `2024-01-01` stay what was written, no tag makes anything else of them, and aliases are never expanded. Pure.
+ */
+import { type Document, isCollection, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import { type Defect, defect } from './problems.js'
+
+export interface Field {
+  readonly key: string
+  /** 1-based, in the file. */
+  readonly line: number
+  /** Null: a key without a value. */
+  readonly node: Node | null
+}
+
+export interface Fields {
+  /** In the order of the file. */
+  readonly all: readonly Field[]
+  get(key: string): Field | undefined
+  /** Text as it stands in the front matter. */
+  sourceOf(node: Node): string
+  /** 1-based, in the file. */
+  lineOf(node: Node): number
+}
+
+/** Strict YAML 1.2; the first thing that is wrong by its place, as a defect. Duplicate keys refuse at every depth. */
+export function readFields(yaml: string, yamlLine: number): Fields | Defect {
+  const lines = new LineCounter()
+  const at = (offset: number): number => yamlLine + Math.max(0, lines.linePos(offset).line - 1)
+  try {
+    // Unique keys are looked for below: the library compares each with each, which a file of many keys turns into minutes.
+    const document = parseDocument(yaml, {
+      schema: 'failsafe',
+      lineCounter: lines,
+      prettyErrors: false,
+      uniqueKeys: false,
+      logLevel: 'silent',
+    })
+    const first = [...document.errors].sort((a, b) => a.pos[0] - b.pos[0])[0]
+    if (first !== undefined) return defect(at(first.pos[0]), reasonOf(first.message), fixOf(first.code))
+    return fieldsOf(document, yaml, at, yamlLine)
+  } catch (error) {
+    // The library recurses: a text of brackets alone is deeper than the stack.
+    if (error instanceof RangeError) return defect(yamlLine, 'it is nested too deep', 'write it flat')
+    throw error
+  }
+}
+
+function reasonOf(message: string): string {
+  const first = message.split('\n', 1)[0] ?? ''
+  return `it is not valid YAML (${first.length > 160 ? `${first.slice(0, 160)}…` : first})`
+}
+
+function fixOf(code: string): string {
+  return code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
+    ? 'put a value with ": " in it into quotes, or under "key: >-" on indented lines'
+    : 'mend it there'
+}
+
+function fieldsOf(
+  { contents }: Document,
+  source: string,
+  at: (offset: number) => number,
+  firstLine: number,
+): Fields | Defect {
+  if (!isMap(contents)) return defect(firstLine, 'its front matter is no list of keys', 'write key: value lines')
+  const twice = repeatedKey(contents, at)
+  if (twice !== null) return twice
+  const all: Field[] = []
+  for (const { key, value } of contents.items) {
+    const line = at((key as Node).range?.[0] ?? 0)
+    if (!isScalar(key)) return defect(line, 'a key is no plain word', 'write key: value lines')
+    const name = String(key.value)
+    if (name === '<<') return defect(line, 'merge keys (<<) are not read', 'write the fields out')
+    all.push({ key: name, line, node: (value as Node | null) ?? null })
+  }
+  const byKey = new Map(all.map(field => [field.key, field]))
+  return {
+    all,
+    get: key => byKey.get(key),
+    sourceOf: ({ range }) => source.slice(range?.[0] ?? 0, range?.[1] ?? 0),
+    lineOf: ({ range }) => at(range?.[0] ?? 0),
+  }
+}
+
+function repeatedKey(root: Node, at: (offset: number) => number): Defect | null {
+  let found: Defect | null = null
+  visit(root, {
+    Map: (_, map) => {
+      const seen = new Set<string>()
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue
+        const name = String(key.value)
+        if (seen.has(name)) {
+          found = defect(
+            at(key.range?.[0] ?? 0),
+            `the key ${JSON.stringify(name.slice(0, 80))} stands twice`,
+            'keep one',
+          )
+          return visit.BREAK
+        }
+        seen.add(name)
+      }
+      return undefined
+    },
+  })
+  return found
+}
+
+/**
+ * A field as text: scalars as written (quotes and folding undone), a list or map on one line as its source text. Null: no
+ * value. A block list or map, and an alias, is a defect.
+ */
+export function textOf(fields: Fields, { key, line, node }: Field): string | null | Defect {
+  if (node === null) return null
+  if (isScalar(node)) return node.value === null ? null : String(node.value).trim()
+  if (isCollection(node) && node.flow === true) return fields.sourceOf(node)
+  return defect(line, `${key} is no text`, 'write it as one text, in quotes where needed')
+}
+
+/** A word that stands for "no value" in YAML 1.2, or nothing at all; quoted it is a word like any other. */
+export function isEmpty({ node }: Field): boolean {
+  if (node === null) return true
+  if (!isScalar(node)) return false
+  const text = String(node.value ?? '')
+  return text.trim() === '' || (node.type === 'PLAIN' && /^(?:~|null|Null|NULL)$/.test(text))
+}
+
+/** `true` or `false` as YAML 1.2 spells them, quoted or not; null: something else. */
+export function booleanOf({ node }: Field): boolean | null {
+  const text = isScalar(node) ? String(node.value) : ''
+  if (/^(?:true|True|TRUE)$/.test(text)) return true
+  return /^(?:false|False|FALSE)$/.test(text) ? false : null
+}
+
+/** The texts of a scalar or of a flat list, each with its line; a defect for maps, nested lists and aliases. */
+export function textsOf(fields: Fields, { key, line, node }: Field): readonly string[] | Defect {
+  if (isScalar(node)) return [String(node.value ?? '')]
+  if (!isSeq(node)) return defect(line, `${key} is no list of names`, `write ${key}: A, B`)
+  const texts: string[] = []
+  for (const item of node.items as readonly (Node | null)[]) {
+    if (!isScalar(item)) {
+      const place = item === null ? line : fields.lineOf(item)
+      return defect(place, `${key} has an entry that is no plain name`, `write ${key}: A, B`)
+    }
+    texts.push(String(item.value ?? ''))
+  }
+  return texts
+}

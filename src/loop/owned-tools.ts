@@ -1,0 +1,49 @@
+/**
+ * Tools of the loop itself, published behind the port's in a fixed order (contract §6). They are resolved before the port
+ * and go the way of every call: bound, ceiling, hooks, record.
+ */
+import type { JsonObject } from '../json.js'
+import { misfit } from '../tools/arguments.js'
+import { failure } from '../tools/failures.js'
+import type { InvokeContext, ToolOutcome, ToolPort, ToolSpec } from '../tools/port.js'
+
+/** The order of publication. */
+const ORDER = ['answer', 'delegate', 'skill', 'recall'] as const
+
+export type OwnedName = (typeof ORDER)[number]
+
+export interface OwnedTool {
+  readonly spec: ToolSpec & { readonly name: OwnedName }
+  /** Judged before the schema, for answers that are better than the schema's. Null: go on. */
+  readonly first?: (args: JsonObject) => ToolOutcome | null
+  readonly invoke: (args: JsonObject, context: InvokeContext) => ToolOutcome | Promise<ToolOutcome>
+}
+
+/**
+ * `port` with `owned` behind it; without any it is `port`. `entries` stay the port's, because under `verbs` they are what
+ * `tool_invoke` reaches. Two of one name are a bug.
+ */
+export function withOwnedTools(port: ToolPort, owned: readonly OwnedTool[]): ToolPort {
+  if (owned.length === 0) return port
+  const byName = new Map<string, OwnedTool>(owned.map(tool => [tool.spec.name, tool]))
+  if (byName.size !== owned.length) throw new Error('two owned tools have one name')
+  const inOrder = ORDER.flatMap(name => byName.get(name)?.spec ?? [])
+  return {
+    ...port,
+    specs: [...port.specs, ...inOrder],
+    resolve: (name, args) => {
+      const tool = byName.get(name)
+      if (tool === undefined) return port.resolve(name, args)
+      const { envelope, approval } = tool.spec
+      return { entry: name, arguments: args, envelope, approval, routed: false }
+    },
+    invoke: async (call, context) => {
+      const tool = byName.get(call.entry)
+      if (tool === undefined) return port.invoke(call, context)
+      const answered = tool.first?.(call.arguments) ?? null
+      if (answered !== null) return answered
+      const why = misfit(tool.spec.input_schema, call.arguments)
+      return why === null ? tool.invoke(call.arguments, context) : failure('bad-arguments', `${call.entry}: ${why}`)
+    },
+  }
+}
