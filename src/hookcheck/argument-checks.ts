@@ -1,5 +1,5 @@
 /** HC601 to HC605: the working folder, and what the arguments lead to. */
-import type { NamedCode } from '../hooks/interpreters.js'
+import type { Family, NamedCode } from '../hooks/interpreters.js'
 import { mayBeCreated } from '../hooks/path-scrub.js'
 import { isUnseen } from '../paths/file-view.js'
 import { type AuditContext, type HookFacts, unseenEnd } from './context.js'
@@ -37,39 +37,44 @@ export function* workingFolder({ cwd, spec }: HookFacts, { walk, reach, once }: 
   }
 }
 
-/** What an interpreter loads from its working folder by the way it was started; null for nothing. */
-export function loadedFromCwd(code: NamedCode | null, argv: readonly string[]): string | null {
-  if (code === null) return null
-  const { family, inline, script, options } = code
+type Loads = (code: NamedCode, has: (form: RegExp) => boolean, argv: readonly string[]) => string | null
+
+const byOption =
+  (form: RegExp, what: string): Loads =>
+  (_, has) =>
+    has(form) ? what : null
+
+const ofNode: Loads = ({ family, inline }, _, argv) => {
+  if (inline) return `${family} resolves what inline code requires from there`
+  const name = relativeModule(argv)
+  return name === null ? null : `${family} loads ${name} from there`
+}
+
+const ofPython: Loads = ({ inline, script }, has) => {
+  if ((!inline && script !== null) || has(/^-[a-zA-Z]*[IP][a-zA-Z]*$/)) return null
+  const how = inline ? '-c or -m' : 'a program on stdin'
+  return `python looks for modules there first with ${how} (before 3.11 also with PYTHONSAFEPATH)`
+}
+
+/** What an interpreter loads from its working folder, by family. */
+const LOADS: Readonly<Partial<Record<Family, Loads>>> = {
+  python: ofPython,
+  node: ofNode,
+  bun: ofNode,
+  ruby: byOption(/^-I\.|^-r\.\//, 'ruby is told to look for libraries there'),
+  perl: byOption(/^-I\./, 'perl is told to look for modules there'),
+  php: () => 'php has "." in its include_path by default',
+  lua: () => 'lua looks for ./?.lua by default',
+  java: (_, has) =>
+    has(/^-jar$|^-(?:cp|classpath|-class-path|p|-module-path)(?:=|$)/)
+      ? null
+      : 'java without a class path takes classes from there',
+}
+
+/** What is loaded from the working folder by the way an interpreter is started; null for nothing. */
+function loadedFromCwd(code: NamedCode | null, argv: readonly string[]): string | null {
   const has = (form: RegExp): boolean => argv.slice(1).some(word => form.test(word))
-  switch (family) {
-    case 'python':
-      if (
-        (!inline && script !== null) ||
-        options.some(option => /^-[a-zA-Z]*[IP]/.test(option)) ||
-        has(/^-[a-zA-Z]*[IP][a-zA-Z]*$/)
-      )
-        return null
-      return `python looks for modules there first with ${inline ? '-c or -m' : 'a program on stdin'} (before 3.11 also with PYTHONSAFEPATH)`
-    case 'node':
-    case 'bun':
-      if (inline) return `${family} resolves what inline code requires from there`
-      return relativeModule(argv) === null ? null : `${family} loads ${relativeModule(argv)} from there`
-    case 'ruby':
-      return has(/^-I\.|^-r\.\//) ? 'ruby is told to look for libraries there' : null
-    case 'perl':
-      return has(/^-I\./) ? 'perl is told to look for modules there' : null
-    case 'php':
-      return 'php has "." in its include_path by default'
-    case 'lua':
-      return 'lua looks for ./?.lua by default'
-    case 'java':
-      return has(/^-jar$|^-(?:cp|classpath|-class-path|p|-module-path)(?:=|$)/)
-        ? null
-        : 'java without a class path takes classes from there'
-    default:
-      return null
-  }
+  return code === null ? null : (LOADS[code.family]?.(code, has, argv) ?? null)
 }
 
 /** A bare or relative name behind --require or --import. */

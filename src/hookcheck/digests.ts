@@ -2,15 +2,15 @@
 import { isUnseen, type PathFacts, type Unseen, withOpened } from '../paths/file-view.js'
 import { sameIdentity } from '../paths/walk.js'
 import type { AuditContext } from './context.js'
-import { perAudit } from './per-audit.js'
+import { oncePerAudit } from './per-audit.js'
 
 /** Hex, or why there is none; ESTALE: another file stands there than the one that was judged. */
 export type Digest = string | Unseen
 
-const digests = perAudit((_: AuditContext, __: 'all') => new Map<string, Digest>())
+const digests = oncePerAudit(() => new Map<string, Digest>())
 
 export function digestOf(facts: PathFacts, audit: AuditContext): Digest {
-  const known = digests(audit, 'all')
+  const known = digests(audit)
   const key = `${facts.dev} ${facts.ino} ${facts.ctimeNs}`
   const before = known.get(key)
   if (before !== undefined) return before
@@ -23,6 +23,6 @@ export function digestOf(facts: PathFacts, audit: AuditContext): Digest {
 
 /** What was read so far, without reading more: a report tells the digests that were needed anyway. */
 export function knownDigest({ dev, ino, ctimeNs }: PathFacts, audit: AuditContext): string | null {
-  const digest = digests(audit, 'all').get(`${dev} ${ino} ${ctimeNs}`)
+  const digest = digests(audit).get(`${dev} ${ino} ${ctimeNs}`)
   return digest === undefined || isUnseen(digest) ? null : digest
 }

@@ -87,8 +87,9 @@ export function makeReport(facts: ReportFacts): Report {
 }
 
 /** `unraised` is for the start of a run, not for readers of a report. */
-function plain({ unraised: _, ...finding }: Finding): Report['findings'][number] {
-  return finding
+function plain(finding: Finding): Report['findings'][number] {
+  const { unraised: _, ...told } = finding
+  return told
 }
 
 function reportHook(hook: HookFacts, context: AuditContext, facts: ReportFacts): ReportHook {

@@ -5,7 +5,7 @@ import type { Family } from '../hooks/interpreters.js'
 import { nearest } from '../hooks/nearest.js'
 import type { EntryName } from '../tools/catalogue.js'
 import type { AuditContext, HookFacts } from './context.js'
-import { perAudit } from './per-audit.js'
+import { oncePerAudit } from './per-audit.js'
 import { grouped } from './report.js'
 import type { Reported } from './rule.js'
 import { remarksOf, scriptOf } from './script-facts.js'
@@ -110,7 +110,7 @@ export function* openGates({ spec, closure }: HookFacts): Iterable<Reported> {
 export function* coverage({ spec }: HookFacts, audit: AuditContext): Iterable<Reported> {
   if (spec.on !== 'before-call' || spec.tools === null || !ACTING.some(name => spec.tools?.includes(name))) return
   if (/(?:^|-)only(?:-|$)/.test(spec.name ?? '')) return
-  const same = gatesOf(audit, 'all').get(JSON.stringify(spec.command)) ?? []
+  const same = gatesOf(audit).get(JSON.stringify(spec.command)) ?? []
   if (same.some(({ tools }) => tools === null)) return
   const covered = new Set(same.flatMap(({ tools }) => tools ?? []))
   const missing = ACTING.filter(name => !covered.has(name))
@@ -121,7 +121,7 @@ export function* coverage({ spec }: HookFacts, audit: AuditContext): Iterable<Re
 }
 
 /** Hooks before calls by their command: one program may be named for several tools. */
-const gatesOf = perAudit(({ hooks }: AuditContext, _: 'all') =>
+const gatesOf = oncePerAudit(({ hooks }) =>
   grouped(
     hooks.map(({ spec }) => spec).filter(({ on }) => on === 'before-call'),
     ({ command }) => JSON.stringify(command),
@@ -135,12 +135,12 @@ export function* coverageOfFile({ hooks }: AuditContext): Iterable<Reported> {
 }
 
 export function* doubles({ spec }: HookFacts, audit: AuditContext): Iterable<Reported> {
-  const first = firstOf(audit, 'all').get(keyOf(spec))
+  const first = firstOf(audit).get(keyOf(spec))
   if (first !== undefined && first !== spec.index)
     yield { about: 'double', message: `it is hook ${first} again: it runs twice` }
 }
 
-const firstOf = perAudit(({ hooks }: AuditContext, _: 'all'): ReadonlyMap<string, number> => {
+const firstOf = oncePerAudit(({ hooks }): ReadonlyMap<string, number> => {
   const first = new Map<string, number>()
   for (const { spec } of hooks) if (!first.has(keyOf(spec))) first.set(keyOf(spec), spec.index)
   return first

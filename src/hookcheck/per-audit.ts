@@ -19,3 +19,9 @@ export function perAudit<Key, Value>(
     return value
   }
 }
+
+/** The same for what needs no key. */
+export function oncePerAudit<Value>(make: (audit: AuditContext) => Value): (audit: AuditContext) => Value {
+  const remembered = perAudit<null, Value>(make)
+  return audit => remembered(audit, null)
+}

@@ -92,8 +92,7 @@ export function foreignDialect(text: string): readonly ScriptRemark[] {
 const REMARKS_MAX = 20
 
 function matches(text: string, { form, what }: Pattern): ScriptRemark[] {
-  const flags = new Set([...form.flags, 'g', 'm'])
-  const all = new RegExp(form.source, [...flags].join(''))
+  const all = new RegExp(form.source, `gm${form.flags.replace(/[gm]/g, '')}`)
   const found: ScriptRemark[] = []
   let [line, at] = [1, 0]
   for (const match of text.matchAll(all)) {
