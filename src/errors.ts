@@ -21,7 +21,8 @@ export interface RefusalDetails {
   'terminal-needed': { readonly flag: string }
   'terminal-unavailable': { readonly why: string; readonly fix: string }
   'budget-refused': { readonly name: string; readonly why: string }
-  'session-unusable': { readonly path: string; readonly why: string }
+  /** `line`, from 1: what stands there is damaged. `absent`: there is nothing of that name. */
+  'session-unusable': { readonly path: string; readonly why: string; readonly line?: number; readonly absent?: true }
   'tool-name-clash': { readonly name: string }
   'bad-id': { readonly what: string; readonly given: string }
   'over-bound': { readonly name: string; readonly limit: number; readonly seen: number }

@@ -57,6 +57,12 @@ export const COMMANDS: readonly CommandRow[] = [
     example: ['harness providers list', 'harness providers show anthropic --json'],
   },
   {
+    name: 'sessions',
+    arguments: '[list|show|export|fork...]',
+    text: 'the sessions that were filed: list, show ID, export ID, fork ID',
+    example: ['harness sessions', 'harness sessions show latest', 'harness sessions export ID --format markdown'],
+  },
+  {
     name: 'completion',
     arguments: '<shell>',
     text: 'print a completion script for bash, zsh or fish',
@@ -92,7 +98,6 @@ Exit status:
 /** Commands of the contract that are not built yet: refused by name. */
 export const PLANNED_COMMANDS = [
   'chat',
-  'sessions',
   'context',
   'events',
   'app-server',
@@ -115,7 +120,8 @@ Exit status:
   check-path   0 all writable, 2 some refused, 1 could not check
   emulate      0 stopped, 2 a request differed from the scenario or was not recorded,
                or --validate found a problem, 1 could not serve
-  providers    0 printed, 1 could not
+  providers, sessions
+               0 printed, 1 could not
 
 First steps:
   harness run --provider demo --input "show me what you can do"

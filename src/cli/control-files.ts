@@ -18,6 +18,7 @@ const OBEYED: Readonly<Record<string, string>> = {
   '--instructions-file': "the operator's instructions",
   '--outcome-file': 'the outcome record',
   '--log-file': "the operator's log",
+  '--session-dir': 'the session folder',
 }
 
 export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'installation'>): readonly ControlFile[] {

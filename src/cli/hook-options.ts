@@ -31,8 +31,8 @@ export interface RunHooks {
   readonly pathScrubbed: StartedEvent['path_scrubbed']
   /** For the record, once the run has started. */
   readonly warnings: readonly Extract<HarnessEvent, { kind: 'warning' }>[]
-  /** `workspace`: landed. */
-  port(workspace: string): HookPort
+  /** `workspace`: landed. `sessionId`: null where no session is filed. */
+  port(workspace: string, sessionId: string | null): HookPort
   /** Removes the private folder and the record of what runs. */
   close(): void
 }
@@ -73,10 +73,10 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
       controlFiles: controlFilesOf(document, prepared),
       pathScrubbed: scrubbed(host.path),
       warnings: [...judgements, ...warnings],
-      port: workspace =>
+      port: (workspace, sessionId) =>
         hookPort({
           hooks: prepared.hooks,
-          run: { runId, sessionId: null, workspace },
+          run: { runId, sessionId, workspace },
           timeoutMs: null,
           reap,
           held,

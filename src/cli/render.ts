@@ -43,6 +43,7 @@ const PROGRESS: Lines = {
   'tool-completed': e =>
     e.failed ? `  failed${e.code === undefined ? '' : ` [${e.code}]`} ${oneLine(e.reason ?? '')}`.trimEnd() : null,
   'cancel-requested': e => `stopping (${e.by})`,
+  session: e => `session ${e.id}`,
 }
 
 /** Shown whatever the mode, because each says that something was not done. */

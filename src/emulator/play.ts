@@ -1,4 +1,5 @@
 /** A scenario played request by request: which turn is next, whether the request is what it expects. Pure. */
+import { defaultCallId } from './played.js'
 import type { PlayedRequest } from './request.js'
 import type { Scenario, ScenarioFault, ScenarioReply, ScenarioTurn } from './scenario.js'
 
@@ -32,7 +33,7 @@ export function playRequest(
   if (differences.length > 0) {
     return { state, plan: { kind: 'mismatch', turn: number, difference: differences.join('; ') } }
   }
-  const reply = beyond ? withoutCallIds(turn.reply) : turn.reply
+  const reply = unusedCallIds(beyond ? withoutCallIds(turn.reply) : turn.reply, number, request)
   const plan: Plan = { kind: 'reply', turn: number, reply, fault: turn.fault ?? {} }
   return { state: { played: number }, plan }
 }
@@ -40,6 +41,20 @@ export function playRequest(
 /** A repeated call is another call: under its written id the conversation would hold two of one id. */
 function withoutCallIds({ calls, ...reply }: ScenarioReply): ScenarioReply {
   return calls ? { ...reply, calls: calls.map(call => ({ name: call.name, arguments: call.arguments })) } : reply
+}
+
+/** A conversation that is resumed has been played before: an id that we would give by turn and place may be in it. */
+function unusedCallIds({ calls, ...reply }: ScenarioReply, turn: number, request: PlayedRequest): ScenarioReply {
+  if (!calls) return reply
+  const used = new Set(request.calls.map(({ id }) => id))
+  const named = calls.map((call, index) => {
+    const given = defaultCallId(turn, index)
+    if (call.id !== undefined || !used.has(given)) return call
+    let again = 2
+    while (used.has(`${given}_${again}`)) again += 1
+    return { ...call, id: `${given}_${again}` }
+  })
+  return { ...reply, calls: named }
 }
 
 function compare(expect: NonNullable<ScenarioTurn['expect']>, request: PlayedRequest): readonly string[] {

@@ -63,10 +63,15 @@ export interface PlayedCall {
 /** The calls with their ids: their own, else by turn and place, the same on every wire. */
 export function playedCalls({ reply, turn }: Pick<PlayedReply, 'reply' | 'turn'>): readonly PlayedCall[] {
   return (reply.calls ?? []).map((call, index) => ({
-    id: call.id ?? `call_${turn}_${index + 1}`,
+    id: call.id ?? defaultCallId(turn, index),
     name: call.name,
     text: argumentsText(call),
   }))
+}
+
+/** Of the call at `index` (from 0) of a turn. */
+export function defaultCallId(turn: number, index: number): string {
+  return `call_${turn}_${index + 1}`
 }
 
 function argumentsText(call: ScenarioCall): string {

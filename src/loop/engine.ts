@@ -11,7 +11,7 @@ import type { ToolPort } from '../tools/port.js'
 import { NOTHING_SPENT, refuseBudget } from './budget.js'
 import { isId, pairItems } from './conversation.js'
 import { mayEnd } from './hooked.js'
-import { type Ended, keep, type LoopEnd, type LoopOptions, type Run } from './run-state.js'
+import { type Ended, keep, type LoopEnd, type LoopOptions, type Run, settleEnd } from './run-state.js'
 import { openStopping } from './stopping.js'
 import { takeTurn } from './turn.js'
 
@@ -25,7 +25,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopEnd> {
   emitStart(options)
   const run = openRun(options)
   try {
-    const ended = await cycle(run)
+    const ended = await settleEnd(run, await cycle(run))
     // Before the last event, so that a stop that comes with it adds nothing after it.
     run.stopping.dispose()
     return conclude(run, ended)

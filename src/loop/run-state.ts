@@ -34,6 +34,8 @@ export interface TurnRecord {
 export interface Journal {
   item(item: Item): void
   turn(record: TurnRecord): void
+  /** How the run ends; nothing is recorded after it. */
+  end(ended: Ended): void
   settle(): Promise<Refusal | null>
 }
 
@@ -118,4 +120,11 @@ export function keep(run: Run, ...items: readonly Item[]): void {
 export async function settle(run: Run): Promise<Ended | null> {
   const refusal = (await run.options.journal?.settle()) ?? null
   return refusal === null ? null : { kind: 'failed', code: refusal.code, reason: refusal.message }
+}
+
+/** Records the ending and makes it durable. A run whose end cannot be kept has failed: its last answer is lost on disk. */
+export async function settleEnd(run: Run, ended: Ended): Promise<Ended> {
+  run.options.journal?.end(ended)
+  const unkept = await settle(run)
+  return ended.kind === 'failed' ? ended : (unkept ?? ended)
 }

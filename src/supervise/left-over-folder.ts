@@ -2,27 +2,16 @@
  * `launches` in our state folder, held open: ours alone, reached without following a link below the state home, so that no
  * record but our own is ever read, obeyed or removed.
  */
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { LEFT_OVER_BYTES_MAX } from '../bounds.js'
 import { errnoOf, Refusal } from '../errors.js'
 import { readAll } from '../paths/guarded-file.js'
 import { type GuardedFolder, openGuardedFolder } from '../paths/guarded-folder.js'
+import { notOurs, OTHERS_AT_ALL, OTHERS_WRITE } from '../paths/ours.js'
 import { land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOCTTY, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
-const OTHERS_WRITE = 0o022n
-const OTHERS_AT_ALL = 0o077n
 
 /** Below the state home. */
 const FOLDERS = [
@@ -118,14 +107,6 @@ export class LeftOverFolder {
   close(): void {
     this.folder.close()
   }
-}
-
-/** What is wrong with the owner or the mode; null: it is ours, and nobody else may do what is forbidden. */
-function notOurs({ uid, mode }: BigIntStats, forbidden: bigint): string | null {
-  const own = BigInt(process.geteuid?.() ?? -1)
-  if (uid !== own) return `belongs to uid ${uid} and not to ${own}`
-  const open = mode & forbidden
-  return open === 0n ? null : `has mode ${(mode & 0o777n).toString(8)}, which lets others in: chmod go-rwx it`
 }
 
 /** One write a line, so that a reader never meets two lines in one another; its length in bytes. Throws the system's error. */

@@ -593,6 +593,7 @@ function journalOf(refuseAt: number): Journal & { readonly log: string[] } {
     item: item => log.push(item.kind),
     turn: ({ turn, usage, microUsd }) =>
       log.push(`turn ${turn} ${usage?.inputTokens ?? 'none'} ${microUsd ?? 'unpriced'}`),
+    end: ({ kind }) => log.push(`end ${kind}`),
     settle: async () => {
       settled += 1
       log.push('settle')
@@ -617,6 +618,8 @@ t.test('what was said is durable before each request and before each effect', as
     'settle',
     'assistant-text',
     'turn 2 none unpriced',
+    'end completed',
+    'settle',
   ])
 })
 

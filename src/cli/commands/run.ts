@@ -8,6 +8,7 @@ import { runLoop } from '../../loop/engine.js'
 import type { LoopEnd } from '../../loop/run-state.js'
 import type { AppliedConfinement } from '../../outcome.js'
 import { randomHex } from '../../random.js'
+import type { Session } from '../../session/session.js'
 import { systemClock } from '../../supervise/deadline.js'
 import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
@@ -19,6 +20,7 @@ import type { Given } from '../parse.js'
 import { type ModelChoice, modelChoice } from '../provider-options.js'
 import { renderer, wantsColor } from '../render.js'
 import { budgetOf, headersOf, ratesOf, samplingOf, whole } from '../run-options.js'
+import { closeSession, openRunSession } from '../session-options.js'
 import { openSurroundings, type Surroundings } from '../surroundings.js'
 import { verifyingGrants, warningAfterStart } from '../verify-grants.js'
 import { workspaceReader } from '../workspace-reader.js'
@@ -59,23 +61,18 @@ async function runLogged({ given, words }: Invocation, io: Io, { runId, log }: L
     stdout: text => io.out.write(text),
     stderr: text => io.err.write(text),
   })
-  const surroundings = await openSurroundings({ command: 'run', given, io, runId, emit: both(view.emit, log) })
+  const emit = both(view.emit, log)
+  const surroundings = await openSurroundings({ command: 'run', given, io, runId, emit })
+  let session: Session | null = null
   try {
     const context = contextOf(given, surroundings, files)
-    const end = await drive(given, io, {
-      input,
-      choice,
-      settings,
-      approver,
-      runId,
-      emit: both(view.emit, log),
-      surroundings,
-      context,
-    })
-    view.end()
-    return statusOf(end)
+    session = openRunSession({ given, io, choice, workspace: surroundings.reach.workspace })
+    session?.withheld(surroundings.tools.withheld)
+    const parts = { input, choice, settings, approver, runId, emit, surroundings, context, session }
+    return statusOf(await driven(given, io, parts, () => view.end()))
   } finally {
     terminal?.close()
+    closeSession(session, io)
     await surroundings.close()
   }
 }
@@ -141,10 +138,23 @@ interface Parts {
   readonly emit: Emit
   readonly surroundings: Surroundings
   readonly context: StandingContext
+  /** Null: none is filed. */
+  readonly session: Session | null
+}
+
+/** The session is the last line of the record, however the run ended, wherever one was filed (contract §3). */
+async function driven(given: Given, io: Io, parts: Parts, answered: () => void): Promise<LoopEnd> {
+  const { session, emit } = parts
+  try {
+    return await drive(given, io, parts)
+  } finally {
+    answered()
+    if (session?.filed === true) emit({ kind: 'session', id: session.id, path: session.path })
+  }
 }
 
 async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
-  const { choice, settings, surroundings } = parts
+  const { choice, settings, surroundings, session } = parts
   const { hooks } = surroundings
   // Loaded for the demo alone: the emulator checks its documents with a schema validator.
   const demo = choice.demo ? await (await import('../demo.js')).startDemo(choice.wire) : null
@@ -155,7 +165,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
       baseUrl: demo?.baseUrl ?? choice.baseUrl,
       credential: choice.credential,
       headers: headersOf(given, io.env),
-      sessionId: parts.runId,
+      sessionId: session?.id ?? parts.runId,
       ...(idle === undefined ? {} : { streamIdleMs: idle }),
       env: io.env,
     })
@@ -164,12 +174,13 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         model,
         requestedModel: choice.model,
         tools: surroundings.tools,
-        ...(hooks === null ? {} : { hooks: hooks.port(surroundings.reach.workspace.path) }),
+        ...(hooks === null ? {} : { hooks: hooks.port(surroundings.reach.workspace.path, session?.id ?? null) }),
         approver: parts.approver,
         riskCeiling: (given.one('--approve-up-to') ?? 'low') as Risk,
         budget: settings.budget,
         ...(settings.rates === undefined ? {} : { rates: settings.rates }),
         context: parts.context,
+        ...(session === null ? {} : { journal: session, items: session.items }),
         input: parts.input,
         sampling: settings.sampling,
         started: startedFacts(parts),

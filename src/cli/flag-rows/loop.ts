@@ -42,7 +42,6 @@ export const LOOP_FLAGS: readonly Flag[] = [
     ['--max-duration-ms', 'MS', 'deadline of the whole run'],
     ['--max-cost-microunits', 'N', 'stop when N micro-USD were spent (needs --prices)'],
     ['--prices', 'FILE', 'rate card (JSON, see README)'],
-    ['--no-session', null, 'file no session (none is filed yet in any case)', { conflicts: ['--resume'] }],
     ['--log-file', 'PATH', 'append one JSON line a launch, kill, refusal and ending to PATH'],
     [
       '--log-level',

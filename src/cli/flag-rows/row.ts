@@ -9,6 +9,7 @@ export type HarnessCommand =
   | 'check-path'
   | 'emulate'
   | 'providers'
+  | 'sessions'
   | 'completion'
 
 /** With the program that is one command. */

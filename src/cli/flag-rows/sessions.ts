@@ -1,7 +1,20 @@
 /** Profiles, sessions, documents, delegates and answers. */
-import { type Flag, MODEL, planned, repeat } from './row.js'
+import { built, type Flag, MODEL, planned, repeat } from './row.js'
 
 export const SESSION_FLAGS: readonly Flag[] = [
+  ...built(MODEL, [
+    ['--session-dir', 'PATH', 'folder of the sessions; default: sessions in our state folder'],
+    ['--resume', 'ID', 'go on with a session: its id, or latest'],
+    ['--no-session', null, 'file no session', { conflicts: ['--resume'] }],
+  ]),
+  ...built(
+    ['sessions'],
+    [
+      ['--session-dir', 'PATH', 'folder of the sessions; default: sessions in our state folder'],
+      ['--format', 'FORMAT', 'of export: json (default) or markdown', { choices: ['json', 'markdown'] }],
+      ['--json', null, 'the same as JSON'],
+    ],
+  ),
   // Known, not built: each is refused by name.
   ...planned(
     ['run', 'tools'],
@@ -19,8 +32,6 @@ export const SESSION_FLAGS: readonly Flag[] = [
   ),
   ...planned(MODEL, [
     ['--context-window', 'N', ''],
-    ['--session-dir', 'PATH', ''],
-    ['--resume', 'ID', ''],
     ['--delegate-turns', 'N', ''],
     ['--delegate-parallel', 'N', ''],
     ['--output-schema', 'FILE', ''],
