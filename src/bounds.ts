@@ -90,6 +90,10 @@ export const REFUSAL_EXPLANATION_BYTES_MAX = 2_048
 /** A key or a token file; a token's JSON document has a few KiB. */
 export const CREDENTIAL_BYTES_MAX = 64 * KiB
 
+// --- configuration ---
+/** Thousands of profiles; the file is held whole, and a refusal parses parts of it again to name a line. */
+export const CONFIG_BYTES_MAX = 256 * KiB
+
 // --- file tools (contract §8) ---
 /** Made folders that a result names; each label is at most {@link PATH_BYTES_MAX} long. */
 export const CREATED_FOLDERS_TOLD = 10

@@ -17,6 +17,10 @@ export interface RefusalDetails {
   'credential-missing': { readonly source: string }
   'provider-unknown': { readonly name: string; readonly known: readonly string[] }
   'model-missing': Record<string, never>
+  'profile-unknown': { readonly name: string; readonly known: readonly string[] }
+  /** Others than the operator and root can change the configuration file, at `path`. */
+  'config-unsafe': { readonly file: string; readonly path: string }
+  'config-exists': { readonly path: string }
   'workspace-unusable': { readonly path: string; readonly why: string }
   'terminal-needed': { readonly flag: string }
   'terminal-unavailable': { readonly why: string; readonly fix: string }

@@ -53,8 +53,14 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'providers',
     arguments: '<list|show...>',
-    text: 'the built-in providers: list, or show NAME',
+    text: 'the providers, built in and of the configuration file: list, or show NAME',
     example: ['harness providers list', 'harness providers show anthropic --json'],
+  },
+  {
+    name: 'profiles',
+    arguments: '<list|show|explain|init...>',
+    text: 'the configuration file: list its profiles, show NAME, explain -p NAME with where each value is from, init makes one',
+    example: ['harness profiles init', 'harness profiles explain -p ci'],
   },
   {
     name: 'sessions',
@@ -101,7 +107,6 @@ export const PLANNED_COMMANDS = [
   'context',
   'events',
   'app-server',
-  'profiles',
   'toolchains',
   'workflow',
   'doctor',
@@ -120,7 +125,7 @@ Exit status:
   check-path   0 all writable, 2 some refused, 1 could not check
   emulate      0 stopped, 2 a request differed from the scenario or was not recorded,
                or --validate found a problem, 1 could not serve
-  providers, sessions
+  providers, profiles, sessions
                0 printed, 1 could not
 
 First steps:

@@ -26,7 +26,13 @@ export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'install
     const path = given.one(flag)
     return path === undefined ? [] : [{ path: resolve(io.cwd, path), what: `${what} (${flag})` }]
   })
+  const { file, providers } = given.configuration
+  const tokens = providers.flatMap(({ name, tokenFile: path }) =>
+    path === undefined ? [] : [{ path, what: `the token file of provider ${name}` }],
+  )
   return [
+    ...(file === null ? [] : [{ path: file, what: 'the configuration file' }]),
+    ...tokens,
     { path: io.installation, what: 'this program' },
     { path: process.execPath, what: 'the Node that runs this program' },
     ...ownFolders(io.env),

@@ -9,7 +9,7 @@ import { CONFINEMENT_FLAGS } from './flag-rows/confinement.js'
 import { HOOKCHECK_FLAGS } from './flag-rows/hookcheck.js'
 import { HOOK_FLAGS } from './flag-rows/hooks.js'
 import { LOOP_FLAGS } from './flag-rows/loop.js'
-import type { CommandName, Flag } from './flag-rows/row.js'
+import { type CommandName, type Flag, PROFILED } from './flag-rows/row.js'
 import { SESSION_FLAGS } from './flag-rows/sessions.js'
 import { WIRE_FLAGS } from './flag-rows/wire.js'
 
@@ -24,6 +24,11 @@ export const FLAGS: readonly Flag[] = [
   ...CONFINEMENT_FLAGS,
   ...COMMAND_FLAGS,
 ]
+
+/** The configuration file says something to these: their flags, or which providers there are. */
+export function takesProfiles(command: CommandName): boolean {
+  return PROFILED.includes(command) || command === 'providers'
+}
 
 /** The options of one command, in the order of the table. */
 export function flagsOf(command: CommandName): readonly Flag[] {

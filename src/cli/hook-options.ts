@@ -51,17 +51,18 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
   const named = given.one('--hooks')
   if (named === undefined) return refuseStray(given)
   const document = unrefused(loadHooks(resolve(io.cwd, named)))
-  const reap = given.one('--hook-reap') === 'namespace' ? 'namespace' : 'group'
+  const settings = given.configuration.hooks
+  const reap = (given.one('--hook-reap') ?? settings.reap) === 'namespace' ? 'namespace' : 'group'
   if (facts.pid1WithoutInit && reap === 'group' && document.hooks.length > 0) throw needsInit()
-  const names = given.all('--hook-env')
-  refuseNames(document, names, credentialVariables(given))
+  const names = [...settings.env, ...given.all('--hook-env')]
+  refuseNames(document, given, credentialVariables(given))
   const writeSet = writeSetOf(request)
   const folder = PrivateFolder.make({ outside: writeSet.roots.map(({ path }) => path) })
   try {
     mkdirSync(join(folder.path, 'home'), { mode: 0o700 })
     const host = gatherHookHost({
       ...{ view: realFiles, env: io.env, home: facts.home, tmpdir: folder.path },
-      ...{ writeSet, cwd: io.cwd, path: null },
+      ...{ writeSet, cwd: io.cwd, path: settings.path },
     })
     const lock = unrefused(readLock(document.path, realFiles))
     const mismatch = lock === null ? null : lockMismatch(lock, document)
@@ -77,7 +78,7 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
         hookPort({
           hooks: prepared.hooks,
           run: { runId, sessionId, workspace },
-          timeoutMs: null,
+          timeoutMs: settings.timeoutMs,
           reap,
           held,
           kill: io.kill,
@@ -95,7 +96,7 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
 
 /** An option about hooks without hooks would be a promise about nothing. */
 function refuseStray(given: Given): null {
-  const flag = ['--hook-env', '--hook-reap', '--hooks-unchecked'].find(name => given.has(name))
+  const flag = ['--hook-env', '--hook-reap', '--hooks-unchecked'].find(name => given.isTyped(name))
   if (flag === undefined) return null
   throw new Refusal('bad-arguments', { argument: flag }, `${flag} needs --hooks FILE`)
 }
@@ -114,12 +115,17 @@ function needsInit(): Refusal {
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** Names that no hook is given, whoever asks: what loads code, what is ours, and the credentials of the run. */
-function refuseNames({ path, hooks }: HooksDocument, names: readonly string[], credentials: ReadonlySet<string>): void {
+function refuseNames({ path, hooks }: HooksDocument, given: Given, credentials: ReadonlySet<string>): void {
   const whyNot = (name: string): string | null =>
     credentials.has(name) ? 'it holds a credential of the model endpoint, which no hook is given' : refusedName(name)
-  for (const name of names) {
+  const { file, hooks: settings } = given.configuration
+  const named = [
+    ...settings.env.map(name => ({ name, by: `[hooks] env of ${file ?? ''}` })),
+    ...given.all('--hook-env').map(name => ({ name, by: given.told('--hook-env') })),
+  ]
+  for (const { name, by } of named) {
     const why = VARIABLE.test(name) ? whyNot(name) : 'write the name of a variable, without a value'
-    if (why !== null) throw envRefused(name, '--hook-env', `--hook-env ${JSON.stringify(name)}: ${why}`)
+    if (why !== null) throw envRefused(name, by, `${by} ${JSON.stringify(name)}: ${why}`)
   }
   for (const { index, env, places } of hooks) {
     const name = env.find(one => whyNot(one) !== null)

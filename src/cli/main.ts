@@ -3,6 +3,8 @@
  */
 import { Refusal } from '../errors.js'
 import { COMMANDS_BY_NAME } from './commands/table.js'
+import { configured } from './configuration.js'
+import { takesProfiles } from './flags.js'
 import { type Io, openIo } from './io.js'
 import { nowhereText } from './nowhere.js'
 import { parseArgv, parseHookcheck } from './parse.js'
@@ -78,7 +80,7 @@ async function runCommand(words: readonly string[], io: Io): Promise<number> {
     return 0
   }
   const command = await COMMANDS_BY_NAME[parsed.command]()
-  return command(parsed, io)
+  return command(takesProfiles(parsed.command) ? await configured(parsed.command, parsed, io) : parsed, io)
 }
 
 async function runHookcheck(words: readonly string[], io: Io): Promise<number> {
@@ -88,7 +90,7 @@ async function runHookcheck(words: readonly string[], io: Io): Promise<number> {
     return 0
   }
   const { hookcheck } = await import('./commands/hookcheck.js')
-  return hookcheck(parsed, io)
+  return hookcheck(await configured('hookcheck', parsed, io), io)
 }
 
 /** Contract §3: a run that never started prints one `refused` line under `--json`, its reason on one line. */

@@ -13,34 +13,14 @@ import {
   PLANNED_COMMANDS,
 } from './commands-table.js'
 import { type CommandName, type Flag, flagsOf, type HarnessCommand } from './flags.js'
+import { Given, type OptionValue } from './given.js'
 
 declare const HARNESS_VERSION: string | undefined
 
 /** The programs' version; the library run from its sources says 0.0.0. */
 export const VERSION = typeof HARNESS_VERSION === 'string' ? HARNESS_VERSION : '0.0.0'
 
-export type OptionValue = string | boolean | readonly string[]
-
-/** Options as typed: only what was given or has a default. */
-export class Given {
-  constructor(private readonly values: ReadonlyMap<string, OptionValue>) {}
-
-  /** The single value of a flag, or undefined when it was not given. */
-  one(flag: string): string | undefined {
-    const value = this.values.get(flag)
-    return typeof value === 'string' ? value : undefined
-  }
-
-  /** All values of a repeatable flag, in order; empty when it was not given. */
-  all(flag: string): readonly string[] {
-    const value = this.values.get(flag)
-    return Array.isArray(value) ? (value as readonly string[]) : []
-  }
-
-  has(flag: string): boolean {
-    return this.values.has(flag) && this.values.get(flag) !== false
-  }
-}
+export { Given, type OptionValue }
 
 /** What was typed after the command's name. */
 export interface Typed {
@@ -173,6 +153,7 @@ function optionOf(flag: Flag): Option {
 
 function readCommand(name: CommandName, command: Command): Typed {
   const values = new Map<string, OptionValue>()
+  const typed = new Set<string>()
   for (const flag of flagsOf(name)) {
     const option = command.options.find(({ long }) => long === flag.name)
     if (option === undefined) continue
@@ -182,9 +163,11 @@ function readCommand(name: CommandName, command: Command): Typed {
     if (source !== 'default' && !flag.built) throw notBuilt(flag.name)
     if (value === '' || (Array.isArray(value) && value.includes(''))) throw emptyValue(flag.name)
     values.set(flag.name, option.negate ? value === false : (value as OptionValue))
-    if (source !== 'default') checkConflicts(flag, command)
+    if (source === 'default') continue
+    typed.add(flag.name)
+    checkConflicts(flag, command)
   }
-  return { given: new Given(values), words: command.args }
+  return { given: new Given(values, { typed }), words: command.args }
 }
 
 function checkConflicts(flag: Flag, command: Command): void {

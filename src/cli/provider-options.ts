@@ -9,7 +9,7 @@ import type { Credential } from '../wires/transport.js'
 import { credentialInFile, credentialInVariable } from './credential-source.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
-import { PROVIDERS, type Provider, providerNamed, resolveModel } from './providers.js'
+import { type Provider, providerNamed, resolveModel } from './providers.js'
 
 export interface ModelChoice {
   /** Empty for the demo. */
@@ -29,7 +29,8 @@ const WIRES: readonly WireName[] = ['openai-responses', 'anthropic-messages', 'o
 export function modelChoice(given: Given, io: Pick<Io, 'env' | 'cwd'>): ModelChoice {
   const name = given.one('--provider')
   const typedUrl = given.one('--base-url')
-  const provider = name === undefined || typedUrl !== undefined ? undefined : providerNamed(name)
+  const known = given.configuration.providers
+  const provider = name === undefined || typedUrl !== undefined ? undefined : providerNamed(name, known)
   if (provider === undefined && typedUrl === undefined) {
     throw new Refusal(
       'bad-arguments',
@@ -60,15 +61,15 @@ function checkUrl(text: string): string {
 
 type Chosen = Pick<ModelChoice, 'credential' | 'credentialSource'>
 
-interface SourceFlag {
-  readonly flag: string
+interface NamedSource {
   readonly kind: 'api-key' | 'bearer'
   readonly from: 'file' | 'environment'
+  /** The file, or the variable. */
+  readonly where: string
   readonly source: string
 }
 
-/** At most one of them is given; parsing has seen to it. */
-const SOURCES: readonly SourceFlag[] = [
+const SOURCES: readonly (Omit<NamedSource, 'where'> & { readonly flag: string })[] = [
   { flag: '--api-key-file', kind: 'api-key', from: 'file', source: 'api-key:file' },
   { flag: '--api-key-env', kind: 'api-key', from: 'environment', source: 'api-key:environment' },
   { flag: '--oauth-token-file', kind: 'bearer', from: 'file', source: 'oauth:file' },
@@ -77,16 +78,11 @@ const SOURCES: readonly SourceFlag[] = [
 
 /** Read once now, so that what is missing refuses the run before it starts. */
 function credentialOf(given: Given, { env, cwd }: Pick<Io, 'env' | 'cwd'>, provider: Provider | undefined): Chosen {
-  const named = SOURCES.find(({ flag }) => given.has(flag))
-  const pointer = pointerOf(given, named)
-  const own = provider?.keyEnv
-  if (named === undefined) {
-    if (own === undefined) return { credential: { kind: 'none' }, credentialSource: 'none' }
-    const secret = credentialInVariable(own, env, { pointer })
-    return { credential: { kind: 'api-key', read: () => secret }, credentialSource: `provider:${provider?.name}` }
-  }
-  const { flag, kind, from, source } = named
-  const where = given.one(flag) ?? ''
+  const typed = typedSource(given)
+  const named = typed ?? sourceOf(provider)
+  const pointer = pointerOf(given, named) ?? (typed === null ? provider?.tokenPointer : undefined)
+  if (named === null) return { credential: { kind: 'none' }, credentialSource: 'none' }
+  const { kind, from, where, source } = named
   const read =
     from === 'file'
       ? () => credentialInFile(resolve(cwd, where), { pointer })
@@ -95,7 +91,20 @@ function credentialOf(given: Given, { env, cwd }: Pick<Io, 'env' | 'cwd'>, provi
   return { credential: { kind, read }, credentialSource: source }
 }
 
-function pointerOf(given: Given, named: SourceFlag | undefined): string | undefined {
+/** At most one of them is given; parsing has seen to it. */
+function typedSource(given: Given): NamedSource | null {
+  const named = SOURCES.find(({ flag }) => given.has(flag))
+  return named === undefined ? null : { ...named, where: given.one(named.flag) ?? '' }
+}
+
+function sourceOf(provider: Provider | undefined): NamedSource | null {
+  const source = `provider:${provider?.name}`
+  if (provider?.tokenFile !== undefined) return { kind: 'bearer', from: 'file', where: provider.tokenFile, source }
+  if (provider?.keyEnv === undefined) return null
+  return { kind: 'api-key', from: 'environment', where: provider.keyEnv, source }
+}
+
+function pointerOf(given: Given, named: NamedSource | null): string | undefined {
   const pointer = given.one('--oauth-token-pointer')
   if (pointer === undefined || (named?.kind === 'bearer' && pointer.startsWith('/'))) return pointer
   const why =
@@ -109,6 +118,6 @@ function pointerOf(given: Given, named: SourceFlag | undefined): string | undefi
 export function credentialVariables(given: Given): ReadonlySet<string> {
   const headers = given.all('--header').map(entry => entry.slice(entry.indexOf('=') + 1))
   const named = [given.one('--api-key-env'), given.one('--oauth-token-env'), ...headers]
-  const known = PROVIDERS.map(({ keyEnv }) => keyEnv)
+  const known = given.configuration.providers.map(({ keyEnv }) => keyEnv)
   return new Set([...named, ...known].filter(name => name !== undefined))
 }

@@ -1,4 +1,5 @@
-/** The built-in providers: where each is, how it is spoken to, which model and which variable (contract §19). Pure. */
+/** Providers: where each is, how it is spoken to, which model and which credential (contract §19, decisions 46). Pure. */
+import type { ProviderTable } from '../config/provider-table.js'
 import { Refusal } from '../errors.js'
 import type { WireName } from '../wires/port.js'
 
@@ -10,13 +11,17 @@ export interface Provider {
   readonly wire: WireName
   /** Absent: the model has to be named. May be an alias. */
   readonly model?: string
-  /** The variable that holds the API key. Absent: none is sent unless a source is named. */
+  /** The variable that holds the API key. Absent, and no token file: none is sent unless a source is named. */
   readonly keyEnv?: string
+  /** Absolute: the file that holds a bearer token; then there is no `keyEnv`. */
+  readonly tokenFile?: string
+  /** JSON pointer to the token in that file. */
+  readonly tokenPointer?: string
   /** Short name → what is sent. Any other name is sent as it is. */
   readonly aliases: Readonly<Record<string, string>>
 }
 
-/** In the order they are listed. */
+/** The built-in ones, in the order they are listed. */
 export const PROVIDERS: readonly Provider[] = [
   {
     name: 'anthropic',
@@ -41,17 +46,63 @@ export const PROVIDERS: readonly Provider[] = [
 export const SPELLINGS: Readonly<Record<string, string>> = { claude: 'anthropic' }
 
 /** Throws `provider-unknown`. */
-export function providerNamed(name: string): Provider {
-  const spelled = Object.hasOwn(SPELLINGS, name) ? SPELLINGS[name] : name
-  const provider = PROVIDERS.find(one => one.name === spelled)
+export function providerNamed(name: string, providers: readonly Provider[]): Provider {
+  const spelled = plainName(name)
+  const provider = providers.find(one => one.name === spelled)
   if (provider !== undefined) return provider
-  const known = [...PROVIDERS.map(one => one.name), ...Object.keys(SPELLINGS)].sort()
+  const known = [...providers.map(one => one.name), ...Object.keys(SPELLINGS)].sort()
   throw new Refusal(
     'provider-unknown',
     { name, known },
-    `the provider ${JSON.stringify(name)} is not known: take one of ${known.join(', ')}, or give --base-url URL with --model NAME`,
+    `the provider ${JSON.stringify(name)} is not known: take one of ${known.join(', ')}, define it as [providers.NAME] in the configuration file, or give --base-url URL with --model NAME`,
   )
 }
+
+/** A provider's name, whichever spelling was used. */
+export function plainName(name: string): string {
+  return (Object.hasOwn(SPELLINGS, name) && SPELLINGS[name]) || name
+}
+
+/**
+ * The built-in providers with the fields that `tables` replace, then those that `tables` define, which need an address and
+ * a wire. Throws `bad-document`, naming `file`.
+ */
+export function providersWith(tables: ReadonlyMap<string, ProviderTable>, file: string): readonly Provider[] {
+  const providers = new Map(PROVIDERS.map(provider => [provider.name, provider]))
+  const seen = new Map<string, string>()
+  for (const [written, table] of tables) {
+    const name = plainName(written)
+    const refuse = (why: string): Refusal =>
+      new Refusal('bad-document', { file }, `${file}: [providers.${written}]: ${why}`)
+    const double = seen.get(name)
+    if (double !== undefined) throw refuse(`[providers.${double}] is the same provider: keep one table`)
+    seen.set(name, written)
+    const builtIn = providers.get(name)
+    const merged = builtIn === undefined ? defined(name, table) : merge(builtIn, table)
+    if (typeof merged === 'string') throw refuse(merged)
+    providers.set(name, merged)
+  }
+  return [...providers.values()]
+}
+
+function defined(name: string, table: ProviderTable): Provider | string {
+  const { baseUrl, wire, tokenFile, tokenPointer } = table
+  if (baseUrl === undefined || wire === undefined) return 'a provider of your own needs base-url and wire'
+  if (tokenPointer !== undefined && tokenFile === undefined) return POINTS_NOWHERE
+  return { ...table, name, baseUrl, wire }
+}
+
+/** A credential of one kind takes the place of the other: nobody has meant to send both. */
+function merge(builtIn: Provider, table: ProviderTable): Provider | string {
+  if (builtIn.baseUrl === null && table.baseUrl !== undefined)
+    return `${builtIn.name} runs in this process and has no address: define a provider of another name`
+  if (table.tokenPointer !== undefined && table.tokenFile === undefined) return POINTS_NOWHERE
+  const { keyEnv: _, ...keyless } = builtIn
+  const base = table.tokenFile === undefined ? builtIn : keyless
+  return { ...base, ...table, aliases: { ...builtIn.aliases, ...table.aliases } }
+}
+
+const POINTS_NOWHERE = 'oauth-token-pointer needs oauth-token-file beside it'
 
 /** The name that is sent for a model's name or alias. */
 export function resolveModel({ aliases }: Pick<Provider, 'aliases'>, asked: string): string {

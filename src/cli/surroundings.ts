@@ -15,6 +15,7 @@ import type { RunHooks } from './hook-options.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
 import { fileReach } from './reach.js'
+import { refuseUnheld } from './unheld.js'
 
 export interface Surroundings {
   /** Null where confinement is off. */
@@ -99,19 +100,6 @@ function openOrClosed(boundary: Boundary | null, given: Given): EffectsPlace {
   if (boundary === null) return { kind: 'closed', why: 'confinement is off (--confine auto turns it on)' }
   const hints = { writes: given.all('--process-write-subtree'), network: 'none' } as const
   return { kind: 'open', launcher: boundary, hints, wallMs: boundary.policy.limits.wall }
-}
-
-/** A grant without a boundary would be a promise that nothing keeps: refused, not ignored. */
-function refuseUnheld(given: Given): void {
-  const flag = ['--allow-program', '--process-write-subtree', '--limit', '--env', '--cgroup-root'].find(name =>
-    given.has(name),
-  )
-  if (flag === undefined) return
-  throw new Refusal(
-    'confinement-off',
-    {},
-    `${flag} needs a boundary: add --confine auto (nothing is launched without one)`,
-  )
 }
 
 async function opened(options: Omit<BoundaryRequest, 'probe'>): Promise<Boundary> {

@@ -88,6 +88,7 @@ function requestOf(given: Given, path: string, io: Io): Parameters<typeof auditF
     ignored: ignored(given, new Map(known.map(rule => [rule.id, rule]))),
     compat: given.has('--compat'),
     deep: given.has('--deep'),
+    hooks: given.configuration.hooks,
     io,
   }
   // Also what only a later step needs is refused before any work is done.
@@ -157,6 +158,7 @@ async function probe(given: Given, { audit, rules, findings, lock, host }: Audit
     anyway: given.has('--probe-anyway'),
     compare: given.has('--probe-compare'),
     host,
+    hooks: given.configuration.hooks,
     io,
   })
   const profile = profileOf(given)

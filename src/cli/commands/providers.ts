@@ -2,18 +2,19 @@
 import { Refusal } from '../../errors.js'
 import type { JsonObject } from '../../json.js'
 import type { Io } from '../io.js'
-import { PROVIDERS, type Provider, providerNamed, resolveModel, SPELLINGS } from '../providers.js'
+import { type Provider, providerNamed, resolveModel, SPELLINGS } from '../providers.js'
 import type { Invocation } from './invocation.js'
 
 export async function providers({ given, words }: Invocation, io: Io): Promise<number> {
   const [action, name, ...rest] = words
   const text = given.has('--json') ? jsonText : humanText
+  const known = given.configuration.providers
   if (action === 'list' && words.length === 1) {
-    io.out.write(text(PROVIDERS.map(provider => facts(provider, io.env))))
+    io.out.write(text(known.map(provider => facts(provider, io.env))))
     return 0
   }
   if (action === 'show' && name !== undefined && rest.length === 0) {
-    io.out.write(text(facts(providerNamed(name), io.env)))
+    io.out.write(text(facts(providerNamed(name, known), io.env)))
     return 0
   }
   throw new Refusal(
@@ -34,11 +35,11 @@ interface Facts extends JsonObject {
   /** What the default model's alias stands for. */
   readonly model_sent: string | null
   readonly aliases: Readonly<Record<string, string>>
-  readonly credential: { readonly env: string; readonly set: boolean } | null
+  readonly credential: { readonly env: string; readonly set: boolean } | { readonly file: string } | null
 }
 
 function facts(provider: Provider, env: NodeJS.ProcessEnv): Facts {
-  const { name, baseUrl, wire, model, keyEnv, aliases } = provider
+  const { name, baseUrl, wire, model, aliases } = provider
   return {
     name,
     spellings: Object.keys(SPELLINGS).filter(other => SPELLINGS[other] === name),
@@ -47,8 +48,13 @@ function facts(provider: Provider, env: NodeJS.ProcessEnv): Facts {
     model: model ?? null,
     model_sent: model === undefined ? null : resolveModel(provider, model),
     aliases,
-    credential: keyEnv === undefined ? null : { env: keyEnv, set: (env[keyEnv] ?? '') !== '' },
+    credential: credentialOf(provider, env),
   }
+}
+
+function credentialOf({ keyEnv, tokenFile }: Provider, env: NodeJS.ProcessEnv): Facts['credential'] {
+  if (tokenFile !== undefined) return { file: tokenFile }
+  return keyEnv === undefined ? null : { env: keyEnv, set: (env[keyEnv] ?? '') !== '' }
 }
 
 function jsonText(value: Facts | readonly Facts[]): string {
@@ -83,5 +89,6 @@ function modelText({ model, model_sent: sent }: Facts): string {
 
 function keyText({ credential }: Facts): string {
   if (credential === null) return 'no key'
+  if ('file' in credential) return `token in ${credential.file}`
   return `key in ${credential.env} (${credential.set ? 'set' : 'not set'})`
 }

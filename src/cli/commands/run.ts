@@ -183,7 +183,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         ...(session === null ? {} : { journal: session, items: session.items }),
         input: parts.input,
         sampling: settings.sampling,
-        started: startedFacts(parts),
+        started: startedFacts(given, parts),
         clock: systemClock,
         emit: verifyingGrants(warningAfterStart(parts.emit, surroundings.warnings), surroundings.boundary),
         signal: io.stop,
@@ -196,13 +196,13 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
   }
 }
 
-function startedFacts({ runId, choice, surroundings }: Parts) {
+function startedFacts(given: Given, { runId, choice, surroundings }: Parts) {
   return {
     run_id: runId,
     skills: [],
     agents: [],
     memories: [],
-    profiles: [],
+    profiles: given.configuration.profiles,
     toolchains: [],
     mcp: [],
     credential_source: choice.credentialSource,

@@ -10,6 +10,7 @@ export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<Com
   'check-path': async () => (await import('./check-path.js')).checkPath,
   emulate: async () => (await import('./emulate.js')).emulate,
   providers: async () => (await import('./providers.js')).providers,
+  profiles: async () => (await import('./profiles.js')).profiles,
   sessions: async () => (await import('./sessions.js')).sessions,
   completion: async () => (await import('./completion.js')).completion,
 }

@@ -10,7 +10,7 @@ export const COMMAND_FLAGS: readonly Flag[] = [
     ],
   ),
   ...built(['tools'], [['--json', null, 'what it prints anyway']]),
-  ...built(['providers'], [['--json', null, 'the same as JSON']]),
+  ...built(['providers', 'profiles'], [['--json', null, 'the same as JSON']]),
   ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),
   ...built(
     ['exec'],

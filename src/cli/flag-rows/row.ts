@@ -9,6 +9,7 @@ export type HarnessCommand =
   | 'check-path'
   | 'emulate'
   | 'providers'
+  | 'profiles'
   | 'sessions'
   | 'completion'
 
@@ -35,6 +36,9 @@ export interface Flag {
 export const MODEL: readonly CommandName[] = ['run']
 export const CONFINED: readonly CommandName[] = ['run', 'tools', 'exec', 'explain', 'hookcheck']
 export const LAUNCHING: readonly CommandName[] = ['run', 'exec', 'explain', 'tools', 'check-path']
+
+/** Commands that the configuration file reaches: all that take `-p`. */
+export const PROFILED: readonly CommandName[] = [...new Set([...MODEL, ...CONFINED, ...LAUNCHING])]
 
 type Row = readonly [name: string, value: string | null, text: string, extra?: Partial<Flag>]
 

@@ -1,7 +1,18 @@
 /** Profiles, sessions, documents, delegates and answers. */
-import { built, type Flag, MODEL, planned, repeat } from './row.js'
+import { built, type Flag, MODEL, PROFILED, planned, repeat } from './row.js'
 
 export const SESSION_FLAGS: readonly Flag[] = [
+  ...built(
+    [...PROFILED, 'profiles'],
+    [
+      [
+        '--profile',
+        'NAME',
+        'apply a profile of the configuration file (harness profiles); of several the later wins, what is typed wins always',
+        { short: '-p', repeat: true },
+      ],
+    ],
+  ),
   ...built(MODEL, [
     ['--session-dir', 'PATH', 'folder of the sessions; default: sessions in our state folder'],
     ['--resume', 'ID', 'go on with a session: its id, or latest'],
@@ -19,7 +30,6 @@ export const SESSION_FLAGS: readonly Flag[] = [
   ...planned(
     ['run', 'tools'],
     [
-      ['--profile', 'NAME', '', { short: '-p', repeat: true }],
       ['--workspace-id', 'ID', ''],
       ['--skills-dir', 'DIR', '', repeat],
       ['--agents-dir', 'DIR', '', repeat],

@@ -1,5 +1,6 @@
 /** The audit as the command line asks for it: what is read and gathered for it, and what is taken from and added to its findings. */
 import { createHash } from 'node:crypto'
+import type { HooksTable } from '../../config/document.js'
 import { homeOfUid } from '../../confinement/host-texts.js'
 import { Refusal } from '../../errors.js'
 import { type Audit, auditHooks, CORE_RULES, type Finding, findingOf } from '../../hookcheck/audit.js'
@@ -35,6 +36,8 @@ export interface AuditingRequest {
   readonly ignored: readonly AllowEntry[]
   readonly compat: boolean
   readonly deep: boolean
+  /** `[hooks]` of the configuration file, as a run takes it. */
+  readonly hooks: HooksTable
   readonly io: Pick<Io, 'env' | 'cwd'>
 }
 
@@ -70,11 +73,11 @@ export function auditFile(request: AuditingRequest): Audited {
     home: homeOf(io.env),
     writeSet: request.writeSet ?? assumedRoots(cwd, realFiles, process.platform),
     cwd,
-    path: null,
+    path: request.hooks.path,
   }
   // Hooks get a private folder made below this one; an audit makes none.
   const gathered = gatherHookHost({ ...host, tmpdir: temporaryFolder() })
-  const environment = gathered.environment([])
+  const environment = gathered.environment(request.hooks.env)
   const lock = readLock(path, realFiles)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const rules = allRules({
@@ -92,7 +95,8 @@ export function auditFile(request: AuditingRequest): Audited {
     writeSet: request.writeSet,
     trust: gathered.trust,
     view: realFiles,
-    pathSource: { from: 'inherited', path: io.env.PATH ?? null },
+    pathSource:
+      host.path === null ? { from: 'inherited', path: io.env.PATH ?? null } : { from: 'listed', entries: host.path },
     environment,
     machine: process,
     profile,

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { HooksTable } from '../../config/document.js'
 import type { HarnessEvent } from '../../events.js'
 import type { Finding } from '../../hookcheck/audit.js'
 import type { AuditContext } from '../../hookcheck/context.js'
@@ -37,6 +38,8 @@ export interface ProbingRequest {
   readonly anyway: boolean
   readonly compare: boolean
   readonly host: Omit<HookHostRequest, 'tmpdir'>
+  /** `[hooks]` of the configuration file, as a run takes it. */
+  readonly hooks: HooksTable
   readonly io: Pick<Io, 'env' | 'stop' | 'kill'>
 }
 
@@ -63,11 +66,12 @@ export async function probeHooks(request: ProbingRequest): Promise<Probed> {
 }
 
 async function probeIn(folder: string, request: ProbingRequest): Promise<Probed> {
-  const { document, lock, context, budgetMs, io } = request
+  const { document, lock, context, budgetMs, hooks, io } = request
+  const reap = hooks.reap ?? 'group'
   mkdirSync(join(folder, 'home'), { mode: 0o700 })
   const workspace = makeWorkspace(folder)
   const host = gatherHookHost({ ...request.host, tmpdir: folder })
-  const prepared = prepareHooks({ document, host, lock, names: [], reap: 'group' })
+  const prepared = prepareHooks({ document, host, lock, names: hooks.env, reap })
   const until = systemClock.now() + budgetMs
   const findings: (ProbeFinding & { hook: HookSpec })[] = []
   const times = new Map<number, ProbeTimes>()
@@ -87,7 +91,10 @@ async function probeIn(folder: string, request: ProbingRequest): Promise<Probed>
     const results = await probeHook({
       hook: spec,
       run: { runId: randomHex(8), sessionId: null, workspace },
-      ask: asker(placed(hook, context, workspace), { env: io.env, stop: io.stop, kill: io.kill, workspace }),
+      ask: asker(placed(hook, context, workspace), {
+        ...{ env: io.env, stop: io.stop, kill: io.kill, workspace },
+        ...{ reap, timeoutMs: hooks.timeoutMs },
+      }),
       clock: systemClock,
       until,
       samples: request.samples,
@@ -132,10 +139,13 @@ interface AskSeams {
   readonly stop: AbortSignal
   readonly kill: AbortSignal
   readonly workspace: string
+  readonly reap: 'group' | 'namespace'
+  /** Null: the hook's own alone. */
+  readonly timeoutMs: number | null
 }
 
 /** Asks `hook` as a run does, but for the bytes of the document. */
-function asker(hook: PreparedHook, { env, stop, kill, workspace }: AskSeams): Ask {
+function asker(hook: PreparedHook, { env, stop, kill, workspace, reap, timeoutMs }: AskSeams): Ask {
   return async (bytes, options = {}) => {
     let outcome: Outcome | null = null
     let ran: Extract<HarnessEvent, { kind: 'hook-ran' }> | null = null
@@ -143,8 +153,8 @@ function asker(hook: PreparedHook, { env, stop, kill, workspace }: AskSeams): As
       hooks: [options.environment === 'whole' ? { ...hook, env: wholeEnvironment(env, options) } : hook],
       // Launches of one machine are told apart by this.
       run: { runId: randomHex(8), sessionId: null, workspace },
-      timeoutMs: null,
-      reap: 'group',
+      timeoutMs,
+      reap,
       kill,
       launch: async plan => {
         outcome = await launchHost({ ...plan, stdin: bytes })
