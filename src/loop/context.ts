@@ -8,6 +8,7 @@ import { INSTRUCTION_BYTES_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { ContextEntry } from '../events.js'
 import type { ToolPort } from '../tools/port.js'
+import { type Documents, NO_DOCUMENTS } from './documents/documents.js'
 import { toolText } from './tool-text.js'
 
 /** A file given by the operator. `source` is the path as it was spelled. */
@@ -42,6 +43,8 @@ export interface ContextParts {
   readonly tools: ToolPort
   /** `GLOB=SCOPE` as declared; empty or silent: not announced. */
   readonly writeScope: readonly string[]
+  /** Skills, memories and agents to list; absent: none. */
+  readonly documents?: Pick<Documents, 'skills' | 'memories' | 'agents'>
   readonly operatorInstructions: ProvidedFile | null
   readonly provided: readonly ProvidedFile[]
   readonly workspace: WorkspaceFacts
@@ -84,7 +87,7 @@ function layersOf(parts: ContextParts): Layer[] {
       kind: 'harness_instructions',
       trust: 'harness',
       cache: 'static',
-      text: toolText(parts.tools, parts.writeScope),
+      text: toolText(parts.tools, { writeScope: parts.writeScope, documents: parts.documents ?? NO_DOCUMENTS }),
     },
     ...(operatorInstructions === null
       ? []

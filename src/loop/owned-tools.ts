@@ -19,18 +19,25 @@ export interface OwnedTool {
   readonly invoke: (args: JsonObject, context: InvokeContext) => ToolOutcome | Promise<ToolOutcome>
 }
 
+function isOwned(name: string): boolean {
+  return ORDER.some(owned => owned === name)
+}
+
 /**
  * `port` with `owned` behind it; without any it is `port`. `entries` stay the port's, because under `verbs` they are what
- * `tool_invoke` reaches. Two of one name are a bug.
+ * `tool_invoke` reaches. What is added in two steps stands in the same order. Two of one name are a bug.
  */
 export function withOwnedTools(port: ToolPort, owned: readonly OwnedTool[]): ToolPort {
   if (owned.length === 0) return port
   const byName = new Map<string, OwnedTool>(owned.map(tool => [tool.spec.name, tool]))
   if (byName.size !== owned.length) throw new Error('two owned tools have one name')
-  const inOrder = ORDER.flatMap(name => byName.get(name)?.spec ?? [])
+  const all = [...port.specs, ...owned.map(({ spec }) => spec)]
   return {
     ...port,
-    specs: [...port.specs, ...inOrder],
+    specs: [
+      ...all.filter(({ name }) => !isOwned(name)),
+      ...ORDER.flatMap(name => all.filter(spec => spec.name === name)),
+    ],
     resolve: (name, args) => {
       const tool = byName.get(name)
       if (tool === undefined) return port.resolve(name, args)

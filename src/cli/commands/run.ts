@@ -3,7 +3,7 @@
 import { Refusal } from '../../errors.js'
 import type { Emit } from '../../events.js'
 import { type ApprovalMode, type Approver, makeApprover } from '../../loop/approval.js'
-import { buildContext, type StandingContext } from '../../loop/context.js'
+import type { StandingContext } from '../../loop/context.js'
 import { runLoop } from '../../loop/engine.js'
 import type { LoopEnd } from '../../loop/run-state.js'
 import type { AppliedConfinement } from '../../outcome.js'
@@ -12,7 +12,8 @@ import type { Session } from '../../session/session.js'
 import { systemClock } from '../../supervise/deadline.js'
 import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
-import { operatorFiles, workspaceFacts } from '../context-files.js'
+import { operatorFiles } from '../context-files.js'
+import { documentNames } from '../document-options.js'
 import type { Io } from '../io.js'
 import { openOperatorLog } from '../operator-log.js'
 import { type OperatorTerminal, operatorTerminal } from '../operator-terminal.js'
@@ -21,9 +22,9 @@ import { type ModelChoice, modelChoice } from '../provider-options.js'
 import { renderer, wantsColor } from '../render.js'
 import { budgetOf, headersOf, ratesOf, samplingOf, whole } from '../run-options.js'
 import { closeSession, openRunSession } from '../session-options.js'
+import { standingContext } from '../standing-context.js'
 import { openSurroundings, type Surroundings } from '../surroundings.js'
 import { verifyingGrants, warningAfterStart } from '../verify-grants.js'
-import { workspaceReader } from '../workspace-reader.js'
 import type { Invocation } from './invocation.js'
 
 export async function run(invocation: Invocation, io: Io): Promise<number> {
@@ -65,7 +66,7 @@ async function runLogged({ given, words }: Invocation, io: Io, { runId, log }: L
   const surroundings = await openSurroundings({ command: 'run', given, io, runId, emit })
   let session: Session | null = null
   try {
-    const context = contextOf(given, surroundings, files)
+    const context = standingContext(given, surroundings, files)
     session = openRunSession({ given, io, choice, workspace: surroundings.reach.workspace })
     session?.withheld(surroundings.tools.withheld)
     const parts = { input, choice, settings, approver, runId, emit, surroundings, context, session }
@@ -98,29 +99,6 @@ function approverOf(given: Given, io: Io, terminal: OperatorTerminal | null): Ap
   const approver = makeApprover(mode, { terminal, note: line => io.err.write(`${line}\n`) })
   if (approver instanceof Refusal) throw approver
   return approver
-}
-
-function contextOf(
-  given: Given,
-  { reach, tools, boundary, programs }: Surroundings,
-  files: ReturnType<typeof operatorFiles>,
-): StandingContext {
-  const scope = given.all('--write-scope')
-  return buildContext({
-    tools,
-    writeScope: given.one('--scope-announce') === 'silent' ? [] : scope,
-    ...files,
-    workspace: workspaceFacts(given, reach.workspace.path, workspaceReader(reach.workspace)),
-    execution: {
-      path: given.one('--execution-path') === 'metaharness' ? 'metaharness' : 'direct',
-      boundary: boundary?.confinement.boundary ?? null,
-      programs,
-      writes: given.all('--process-write-subtree'),
-      hosts: [],
-    },
-    platform: { os: process.platform, arch: process.arch },
-    now: new Date(),
-  })
 }
 
 const UNCONFINED: AppliedConfinement = { boundary: 'none', applied: [], gaps: [], limits: [] }
@@ -199,9 +177,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
 function startedFacts(given: Given, { runId, choice, surroundings }: Parts) {
   return {
     run_id: runId,
-    skills: [],
-    agents: [],
-    memories: [],
+    ...documentNames(surroundings.documents),
     profiles: given.configuration.profiles,
     toolchains: [],
     mcp: [],

@@ -2,15 +2,17 @@
 import { randomHex } from '../../random.js'
 import { catalogue } from '../../tools/catalogue.js'
 import { catalogueAnswer } from '../../tools/verbs.js'
+import { documentNames } from '../document-options.js'
 import type { Io } from '../io.js'
 import { openSurroundings } from '../surroundings.js'
+import { tellWarnings } from '../tell-warnings.js'
 import type { Invocation } from './invocation.js'
 
 export async function tools({ given }: Invocation, io: Io): Promise<number> {
   const runId = randomHex(8)
   const surroundings = await openSurroundings({ command: 'tools', given, io, runId, emit: () => {} })
   try {
-    const { tools: port, reach, effects, programs } = surroundings
+    const { tools: port, reach, effects, programs, documents, warnings } = surroundings
     const answer = {
       workspace: reach.workspace.path,
       surface: port.surface,
@@ -18,13 +20,12 @@ export async function tools({ given }: Invocation, io: Io): Promise<number> {
       catalogue: catalogueAnswer(catalogue({ workspace: effects, programs }).entries),
       mcp: [],
       withheld: port.withheld,
-      skills: [],
-      agents: [],
-      memories: [],
+      ...documentNames(documents),
       driver: null,
     }
     io.out.write(`${JSON.stringify(answer, null, 2)}\n`)
     for (const { tool, reason } of port.withheld) io.err.write(`note: ${tool} withheld: ${reason}\n`)
+    tellWarnings(warnings, io)
     return 0
   } finally {
     await surroundings.close()

@@ -9,6 +9,13 @@ export const COMMAND_FLAGS: readonly Flag[] = [
       ['--json', null, 'verdicts as JSON lines'],
     ],
   ),
+  ...built(
+    ['context'],
+    [
+      ['--json', null, 'the manifest as a JSON array, as a run records it'],
+      ['--body', null, 'the instruction itself, as a run sends it', { conflicts: ['--json'] }],
+    ],
+  ),
   ...built(['tools'], [['--json', null, 'what it prints anyway']]),
   ...built(['providers', 'profiles'], [['--json', null, 'the same as JSON']]),
   ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),

@@ -29,7 +29,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
     ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
   ]),
   ...built(
-    ['run', 'tools', 'explain', 'hookcheck'],
+    ['run', 'tools', 'context', 'explain', 'hookcheck'],
     [['--allow-program', 'NAME', 'program that the tool run may start', repeat]],
   ),
   // Known, not built: each is refused by name.

@@ -4,21 +4,6 @@ import { built, type Flag, MODEL, repeat } from './row.js'
 export const LOOP_FLAGS: readonly Flag[] = [
   ...built(MODEL, [
     ['--input', 'TEXT', 'the task (required)'],
-    ['--context', 'FILE', 'add FILE to the standing instruction', repeat],
-    ['--instructions-file', 'FILE', "add the operator's own instructions"],
-    ['--no-project-instructions', null, 'leave AGENTS.md / CLAUDE.md of the workspace out'],
-    [
-      '--scope-announce',
-      'HOW',
-      'tell the model the write scope',
-      { choices: ['stated', 'silent'], fallback: 'stated' },
-    ],
-    [
-      '--execution-path',
-      'PATH',
-      'what the context says of who launches',
-      { choices: ['direct', 'metaharness'], fallback: 'direct' },
-    ],
     [
       '--approve',
       'MODE',
@@ -54,7 +39,27 @@ export const LOOP_FLAGS: readonly Flag[] = [
     ['--quiet', null, 'no progress on stderr'],
   ]),
   ...built(
-    ['run', 'tools'],
+    [...MODEL, 'context'],
+    [
+      ['--context', 'FILE', 'add FILE to the standing instruction', repeat],
+      ['--instructions-file', 'FILE', "add the operator's own instructions"],
+      ['--no-project-instructions', null, 'leave AGENTS.md / CLAUDE.md of the workspace out'],
+      [
+        '--scope-announce',
+        'HOW',
+        'tell the model the write scope',
+        { choices: ['stated', 'silent'], fallback: 'stated' },
+      ],
+      [
+        '--execution-path',
+        'PATH',
+        'what the context says of who launches',
+        { choices: ['direct', 'metaharness'], fallback: 'direct' },
+      ],
+    ],
+  ),
+  ...built(
+    ['run', 'tools', 'context'],
     [
       [
         '--surface',

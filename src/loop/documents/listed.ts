@@ -1,6 +1,6 @@
 /** Documents as the standing instruction lists them: one line each, in their authors' words. Pure. */
 import { DOCUMENT_DESCRIPTION_CHARS_MAX } from '../../bounds.js'
-import type { Documents } from './load.js'
+import type { Documents } from './documents.js'
 import { oneLine } from './problems.js'
 
 /** Skills, memories, agents, in this order (contract §18); kinds that are empty say nothing. */

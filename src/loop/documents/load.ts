@@ -1,8 +1,9 @@
 /** All documents of a run, read once before it starts: skills, agents, plugins' of both, memories. */
 import { type AgentDocument, parseAgent } from './agents.js'
 import { Collection, takeAgents, takeSkills } from './collect.js'
+import type { Documents } from './documents.js'
 import { type DocumentFolder, fileIn, landIn, openFolder } from './folders.js'
-import { type Memory, readMemories } from './memories.js'
+import { readMemories } from './memories.js'
 import { takePlugin } from './plugins.js'
 import { badDocument, type DocumentProblem } from './problems.js'
 import { parseSkill, type SkillDocument } from './skills.js'
@@ -19,17 +20,6 @@ export interface DocumentFolders {
   /** `refuse`: the first problem but a document that asks not to be offered is thrown as `bad-document`. */
   readonly problems: 'tell' | 'refuse'
 }
-
-export interface Documents {
-  /** Of the folders first, then of the plugins; names are unique in each kind. */
-  readonly skills: readonly SkillDocument[]
-  readonly agents: readonly AgentDocument[]
-  /** All records, active or not. */
-  readonly memories: readonly Memory[]
-  readonly problems: readonly DocumentProblem[]
-}
-
-export const NO_DOCUMENTS: Documents = { skills: [], agents: [], memories: [], problems: [] }
 
 /**
  * Reads them. Throws `missing` or `not-a-directory` for a folder that was named, `bad-document` for memories and under
