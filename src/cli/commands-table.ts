@@ -24,6 +24,12 @@ export const COMMANDS: readonly CommandRow[] = [
     example: ['harness tools --confine auto --allow-program node'],
   },
   {
+    name: 'context',
+    arguments: '<show...>',
+    text: 'print the layers of the standing instruction that a run with these options would send',
+    example: ['harness context show --skills-dir skills', 'harness context show --context notes.md --body'],
+  },
+  {
     name: 'exec',
     arguments: '<argv...>',
     text: 'run one command inside the boundary, its stdio passed through, its exit status mirrored',
@@ -102,22 +108,14 @@ Exit status:
 `
 
 /** Commands of the contract that are not built yet: refused by name. */
-export const PLANNED_COMMANDS = [
-  'chat',
-  'context',
-  'events',
-  'app-server',
-  'toolchains',
-  'workflow',
-  'doctor',
-  'report',
-] as const
+export const PLANNED_COMMANDS = ['chat', 'events', 'app-server', 'toolchains', 'workflow', 'doctor', 'report'] as const
 
 export const EXIT_STATUS_HELP = `
 Exit status:
   run          0 answered, 2 stopped for a named reason, 1 could not run
                130 left at once on a second Ctrl-C
-  tools        0 printed, 1 could not
+  tools, context
+               0 printed, 1 could not
   exec         the command's own, 128+n when a signal ended it
                125 refused or could not run, 126 found but not executable,
                127 not found, 124 ended by our deadline or a bound

@@ -21,11 +21,22 @@ const OBEYED: Readonly<Record<string, string>> = {
   '--session-dir': 'the session folder',
 }
 
+/** Options, each any number of times, whose value is a folder of what the model is told to follow. */
+const FOLLOWED: Readonly<Record<string, string>> = {
+  '--skills-dir': 'the skills',
+  '--agents-dir': 'the agents',
+  '--plugin-dir': 'the plugin',
+  '--memory-dir': 'the memories',
+}
+
 export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'installation'>): readonly ControlFile[] {
   const named = Object.entries(OBEYED).flatMap(([flag, what]) => {
     const path = given.one(flag)
     return path === undefined ? [] : [{ path: resolve(io.cwd, path), what: `${what} (${flag})` }]
   })
+  const followed = Object.entries(FOLLOWED).flatMap(([flag, what]) =>
+    given.all(flag).map(path => ({ path: resolve(io.cwd, path), what: `${what} (${flag})` })),
+  )
   const { file, providers } = given.configuration
   const tokens = providers.flatMap(({ name, tokenFile: path }) =>
     path === undefined ? [] : [{ path, what: `the token file of provider ${name}` }],
@@ -37,6 +48,7 @@ export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'install
     { path: process.execPath, what: 'the Node that runs this program' },
     ...ownFolders(io.env),
     ...named,
+    ...followed,
   ]
 }
 

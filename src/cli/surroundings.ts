@@ -4,12 +4,16 @@ import { readHostFacts } from '../confinement/host-facts.js'
 import type { HostFacts } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import type { Emit, HarnessEvent } from '../events.js'
+import { documentTools } from '../loop/document-tools.js'
+import type { Documents } from '../loop/documents/documents.js'
+import { withOwnedTools } from '../loop/owned-tools.js'
 import { closeInherited } from '../supervise/descriptors.js'
 import type { FileReach } from '../tools/folders.js'
 import type { ToolPort } from '../tools/port.js'
 import { type EffectsPlace, makeToolPort } from '../tools/port-local.js'
 import { confineChoice, policyRequest } from './confinement-options.js'
 import { controlFiles } from './control-files.js'
+import { documentWarnings, openDocuments } from './document-options.js'
 import type { CommandName } from './flags.js'
 import type { RunHooks } from './hook-options.js'
 import type { Io } from './io.js'
@@ -22,7 +26,9 @@ export interface Surroundings {
   readonly boundary: Boundary | null
   readonly effects: EffectsPlace
   readonly reach: FileReach
+  /** The port's tools, and behind them `skill` and `recall` where there are documents for them. */
   readonly tools: ToolPort
+  readonly documents: Documents
   readonly programs: readonly string[]
   /** Null without `--hooks`. */
   readonly hooks: RunHooks | null
@@ -51,6 +57,7 @@ export async function openSurroundings({
 }: SurroundingsOptions): Promise<Surroundings> {
   closeInherited()
   const programs = given.all('--allow-program')
+  const documents = await openDocuments({ command, given, io })
   const confine = confineChoice(command, given)
   const asked = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
   if (confine === 'off') refuseUnheld(given)
@@ -72,13 +79,14 @@ export async function openSurroundings({
     })
     const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
     const effects = openOrClosed(boundary, given)
-    const tools = makeToolPort({ surface, reach, boundary: effects, programs })
+    const port = makeToolPort({ surface, reach, boundary: effects, programs })
+    const tools = withOwnedTools(port, documentTools(documents))
     const close = async (): Promise<void> => {
       await boundary?.close()
       hooks?.close()
     }
-    const warnings = [...initWarning(facts), ...(hooks?.warnings ?? [])]
-    return { boundary, effects, reach, tools, programs, hooks, warnings, close }
+    const warnings = [...initWarning(facts), ...documentWarnings(documents), ...(hooks?.warnings ?? [])]
+    return { boundary, effects, reach, tools, documents, programs, hooks, warnings, close }
   } catch (error) {
     hooks?.close()
     throw error

@@ -5,6 +5,7 @@ import type { CommandRunner } from './invocation.js'
 export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<CommandRunner>>> = {
   run: async () => (await import('./run.js')).run,
   tools: async () => (await import('./tools.js')).tools,
+  context: async () => (await import('./context.js')).context,
   exec: async () => (await import('./exec.js')).exec,
   explain: async () => (await import('./explain.js')).explain,
   'check-path': async () => (await import('./check-path.js')).checkPath,

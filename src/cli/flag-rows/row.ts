@@ -4,6 +4,7 @@
 export type HarnessCommand =
   | 'run'
   | 'tools'
+  | 'context'
   | 'exec'
   | 'explain'
   | 'check-path'
@@ -34,8 +35,8 @@ export interface Flag {
 
 /** Commands that drive a model. */
 export const MODEL: readonly CommandName[] = ['run']
-export const CONFINED: readonly CommandName[] = ['run', 'tools', 'exec', 'explain', 'hookcheck']
-export const LAUNCHING: readonly CommandName[] = ['run', 'exec', 'explain', 'tools', 'check-path']
+export const CONFINED: readonly CommandName[] = ['run', 'tools', 'context', 'exec', 'explain', 'hookcheck']
+export const LAUNCHING: readonly CommandName[] = ['run', 'exec', 'explain', 'tools', 'context', 'check-path']
 
 /** Commands that the configuration file reaches: all that take `-p`. */
 export const PROFILED: readonly CommandName[] = [...new Set([...MODEL, ...CONFINED, ...LAUNCHING])]

@@ -26,15 +26,21 @@ export const SESSION_FLAGS: readonly Flag[] = [
       ['--json', null, 'the same as JSON'],
     ],
   ),
+  ...built(
+    ['run', 'tools', 'context'],
+    [
+      ['--skills-dir', 'DIR', 'offer the skills DIR/NAME/SKILL.md to the model', repeat],
+      ['--agents-dir', 'DIR', 'offer the agents DIR/*.md to the tool delegate (a run needs --delegate)', repeat],
+      ['--plugin-dir', 'DIR', 'skills and agents of a plugin, called PLUGIN:NAME', repeat],
+      ['--memory-dir', 'DIR', 'records DIR/*.md of earlier work, read and never written', repeat],
+      ['--strict-documents', null, 'refuse the run for what would be a warning of a document'],
+    ],
+  ),
   // Known, not built: each is refused by name.
   ...planned(
     ['run', 'tools'],
     [
       ['--workspace-id', 'ID', ''],
-      ['--skills-dir', 'DIR', '', repeat],
-      ['--agents-dir', 'DIR', '', repeat],
-      ['--plugin-dir', 'DIR', '', repeat],
-      ['--memory-dir', 'DIR', '', repeat],
       ['--mcp-profile', 'FILE', '', repeat],
       ['--mcp-registry', 'FILE', ''],
       ['--delegate', null, ''],
@@ -45,6 +51,5 @@ export const SESSION_FLAGS: readonly Flag[] = [
     ['--delegate-turns', 'N', ''],
     ['--delegate-parallel', 'N', ''],
     ['--output-schema', 'FILE', ''],
-    ['--strict-documents', null, ''],
   ]),
 ]
