@@ -54,6 +54,15 @@ export const MOUNTS_MAX = 2_000
 
 // --- the loop (contract §7) ---
 export const CALL_ARGUMENTS_BYTES_MAX = 64 * KiB
+/** Levels of objects and lists in a call's arguments: some thousand more, and an encoder would leave the stack. */
+export const CALL_ARGUMENTS_DEPTH_MAX = 500
+/** Delegates that one answer of the model may start; `--delegate-parallel` bounds those at one time. */
+export const DELEGATES_PER_TURN_MAX = 64
+/** An answer schema is sent with every turn. */
+export const ANSWER_SCHEMA_BYTES_MAX = 256 * KiB
+export const ANSWER_SCHEMA_DEPTH_MAX = 200
+/** What does not fit the schema is told to the model up to here. */
+export const ANSWER_PROBLEMS_TOLD_MAX = 20
 export const TOOL_RESULT_BYTES_MAX = 256 * KiB
 export const INSTRUCTION_BYTES_MAX = 256 * KiB
 export const TOOL_DESCRIPTION_BYTES_MAX = 16 * KiB

@@ -1,6 +1,6 @@
 /** A call as an endpoint told it → a call of ours: its ids, and the argument text that may be anything. Pure. */
-import { ID_CHARS_MAX } from '../bounds.js'
-import { isJsonObject, type Json } from '../json.js'
+import { CALL_ARGUMENTS_DEPTH_MAX, ID_CHARS_MAX } from '../bounds.js'
+import { compactJson, isJsonObject, type Json, nestingOf } from '../json.js'
 import { cutText, protocolFailure, wordsOf } from './failure.js'
 import type { Item, TurnCall, WireFailure } from './port.js'
 
@@ -22,10 +22,6 @@ export function badCallIds(callId: unknown, name: unknown): WireFailure | null {
   return isSendableId(name) ? null : badId('tool name', name)
 }
 
-export function sameCallId(callId: string): WireFailure {
-  return protocolFailure(`gave two calls of one turn the same call_id: ${wordsOf(callId)}`)
-}
-
 export interface CallText {
   readonly callId: string
   readonly name: string
@@ -40,14 +36,23 @@ export function readCall({ callId, name, text }: CallText): TurnCall {
     ...base,
     arguments: {},
     malformed: `the arguments are ${why}, where a JSON object is needed: ${firstChars(text)}`,
+    ...(typeof text === 'string' ? { text } : {}),
   })
   if (typeof text !== 'string') return refuse('not a string')
   try {
+    const depth = nestingOf(text)
+    if (depth > CALL_ARGUMENTS_DEPTH_MAX)
+      return refuse(`${depth} levels deep, over the bound of ${CALL_ARGUMENTS_DEPTH_MAX}`)
     const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? { ...base, arguments: value } : refuse(nameOf(value))
+    return isJsonObject(value) ? { ...base, arguments: value, ...exactText(text, value) } : refuse(nameOf(value))
   } catch (error) {
     return refuse(`not JSON (${error instanceof Error ? wordsOf(error.message) : 'unreadable'})`)
   }
+}
+
+function exactText(text: string, value: Json): Pick<TurnCall, 'text'> {
+  const compact = compactJson(text)
+  return compact === JSON.stringify(value) ? {} : { text: compact }
 }
 
 /** A malformed call is replayed as an object: endpoints that parse earlier arguments would refuse every later turn. */

@@ -4,6 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import { badCallIds, badId, callItem, isSendableId, readCall } from './call-arguments.js'
+import { CallIds } from './call-ids.js'
 import type { Item, StreamEvent, TurnCall, WireFailure } from './port.js'
 
 interface Slot {
@@ -28,14 +29,11 @@ export type Taken = { readonly shown: readonly StreamEvent[] } | { readonly fail
 export class ChatCalls {
   readonly #slots: Slot[] = []
   readonly #byIndex = new Map<number, Slot>()
-  readonly #takenIds: Set<string>
-  #madeUp: number
+  readonly #ids: CallIds
 
-  /** `earlier` is the conversation so far: an id that is made up here is none that stands there. */
+  /** `earlier` is the conversation so far. */
   constructor(earlier: readonly Item[]) {
-    const ids = earlier.flatMap(item => (item.kind === 'tool-call' ? [item.call_id] : []))
-    this.#takenIds = new Set(ids)
-    this.#madeUp = ids.length
+    this.#ids = new CallIds(earlier)
   }
 
   get none(): boolean {
@@ -70,25 +68,15 @@ export class ChatCalls {
 
   #open(told: Told, index: number): Slot {
     const slot: Slot = {
-      callId: told.id !== null && !this.#takenIds.has(told.id) ? told.id : this.#makeUpId(),
+      callId: this.#ids.take(told.id),
       theirId: told.id,
       name: told.name,
       pieces: told.text === '' ? [] : [told.text],
       beganWhole: isWhole(told.text),
     }
-    this.#takenIds.add(slot.callId)
     this.#slots.push(slot)
     this.#byIndex.set(index, slot)
     return slot
-  }
-
-  /** Nine letters and digits: the strictest server takes no other form. The same turn gets the same ids. */
-  #makeUpId(): string {
-    for (;;) {
-      this.#madeUp += 1
-      const id = `call${String(this.#madeUp).padStart(5, '0')}`
-      if (!this.#takenIds.has(id)) return id
-    }
   }
 
   /** `cut`: the turn is incomplete, so a call that does not read is no call the model made. */

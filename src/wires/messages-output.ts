@@ -1,8 +1,8 @@
 /** Finished content blocks of one message → what the turn adds to the conversation. Pure. */
 import type { JsonObject } from '../json.js'
-import { callItem, readCall, sameCallId } from './call-arguments.js'
+import { callItem, readCall } from './call-arguments.js'
 import type { MessagesBlock } from './messages-block.js'
-import type { Item, StreamEvent, TurnCall, WireFailure } from './port.js'
+import type { Item, StreamEvent, TurnCall } from './port.js'
 import { UnknownKinds } from './unknown-kinds.js'
 
 export interface MessagesOutput {
@@ -22,7 +22,7 @@ interface Draft {
   readonly cut: boolean
 }
 
-type Collect = (block: MessagesBlock, draft: Draft) => WireFailure | null
+type Collect = (block: MessagesBlock, draft: Draft) => void
 
 const COLLECT: Readonly<Record<string, Collect>> = {
   text: collectText,
@@ -31,54 +31,46 @@ const COLLECT: Readonly<Record<string, Collect>> = {
   redacted_thinking: (block, draft) => collectSealed(block, draft, 'data'),
 }
 
-/** In the model's order. Fails on two calls that cannot be told apart; `cut` says that the turn is incomplete. */
-export function collectBlocks(
-  blocks: readonly MessagesBlock[],
-  cut: boolean,
-): MessagesOutput | { readonly failure: WireFailure } {
+/** In the model's order; `cut` says that the turn is incomplete. */
+export function collectBlocks(blocks: readonly MessagesBlock[], cut: boolean): MessagesOutput {
   const draft: Draft = { items: [], calls: [], texts: [], late: [], unknown: new UnknownKinds(), cut }
   for (const block of blocks) {
     const { type } = block
     const collect = typeof type === 'string' && Object.hasOwn(COLLECT, type) ? COLLECT[type] : undefined
-    const failure = (collect ?? collectUnknown)(block, draft)
-    if (failure) return { failure }
+    if (collect === undefined) collectUnknown(block, draft)
+    else collect(block, draft)
   }
   const { items, calls, texts, late } = draft
   return { items, calls, text: texts.join(''), late }
 }
 
-function collectText(block: MessagesBlock, { items, texts }: Draft): null {
+function collectText(block: MessagesBlock, { items, texts }: Draft): void {
   const text = block.text('text')
-  if (text === '') return null
+  if (text === '') return
   texts.push(text)
   items.push({ kind: 'assistant-text', text })
-  return null
 }
 
-function collectCall(block: MessagesBlock, draft: Draft): WireFailure | null {
+function collectCall(block: MessagesBlock, draft: Draft): void {
   const { id, name } = block.start as { readonly id: string; readonly name: string }
-  if (draft.calls.some(call => call.call_id === id)) return sameCallId(id)
   const text = block.input()
   const call = readCall({ callId: id, name, text })
-  if (call.malformed !== undefined && draft.cut) return null
+  if (call.malformed !== undefined && draft.cut) return
   draft.calls.push(call)
   draft.items.push(callItem(call, text))
-  return null
 }
 
 /** Thinking without its seal cannot be replayed: the API refuses a block that it did not sign. */
-function collectSealed(block: MessagesBlock, draft: Draft, seal: 'signature' | 'data'): null {
+function collectSealed(block: MessagesBlock, draft: Draft, seal: 'signature' | 'data'): void {
   const value = seal === 'signature' ? block.signature : block.start[seal]
   const payload = typeof value === 'string' && value !== '' ? block.whole() : null
   if (payload !== null) keep(payload, draft)
-  return null
 }
 
-function collectUnknown(block: MessagesBlock, draft: Draft): null {
+function collectUnknown(block: MessagesBlock, draft: Draft): void {
   const payload = block.whole()
   if (payload !== null) keep(payload, draft)
   draft.late.push(...draft.unknown.item(block.type, payload === null ? 'passed over' : 'kept for replay'))
-  return null
 }
 
 function keep(payload: JsonObject, { items }: Draft): void {

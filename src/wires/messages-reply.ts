@@ -6,6 +6,7 @@
 import { REFUSAL_CATEGORY_BYTES_MAX, REFUSAL_EXPLANATION_BYTES_MAX } from '../bounds.js'
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import { badCallIds } from './call-arguments.js'
+import { CallIds } from './call-ids.js'
 import { endedEarly, failureOfErrorObject, lineOf, protocolFailure, wordsOf } from './failure.js'
 import { MessagesBlock } from './messages-block.js'
 import { collectBlocks } from './messages-output.js'
@@ -21,8 +22,8 @@ const COMPLETED: ReadonlySet<unknown> = new Set(['end_turn', 'tool_use', 'stop_s
 type Step = (event: JsonObject) => readonly StreamEvent[]
 
 /** A decoder for one attempt at one turn; the model asked for stands in when the endpoint names none. */
-export function decodeMessages({ model }: Pick<TurnRequest, 'model'>): StreamDecoder {
-  return new Decoder(model)
+export function decodeMessages({ model, items }: Pick<TurnRequest, 'model' | 'items'>): StreamDecoder {
+  return new Decoder(model, new CallIds(items))
 }
 
 class Decoder implements StreamDecoder {
@@ -39,8 +40,11 @@ class Decoder implements StreamDecoder {
   #failure: WireFailure | null = null
   emitted = false
 
-  constructor(askedModel: string) {
+  readonly #ids: CallIds
+
+  constructor(askedModel: string, ids: CallIds) {
     this.#model = askedModel
+    this.#ids = ids
   }
 
   get progress(): Progress {
@@ -87,7 +91,9 @@ class Decoder implements StreamDecoder {
     if (!isJsonObject(start)) return this.#fail(protocolFailure(`began a block that is no object: ${wordsOf(start)}`))
     const bad = start.type === 'tool_use' ? badCallIds(start.id, start.name) : null
     if (bad) return this.#fail(bad)
-    const block = new MessagesBlock(start)
+    // Everything that is made of the block has the id that its result will be found by.
+    const id = start.type === 'tool_use' ? { id: this.#ids.take(start.id as string) } : {}
+    const block = new MessagesBlock({ ...start, ...id })
     this.#blocks.push(block)
     this.#byIndex.set(index, block)
     return block.opened()
@@ -118,9 +124,7 @@ class Decoder implements StreamDecoder {
     if (this.#failure !== null) return this.#failed(this.#failure)
     if (this.progress === 'open') return this.#failed(endedEarly())
     const end = endOf(this.#stopReason)
-    const collected = collectBlocks(this.#blocks, end.kind === 'incomplete')
-    if ('failure' in collected) return this.#failed(collected.failure)
-    const { items, calls, text, late } = collected
+    const { items, calls, text, late } = collectBlocks(this.#blocks, end.kind === 'incomplete')
     const usage = this.#usage.total()
     const result: TurnResult = { items, calls, text, model: this.#model, ...(usage === null ? {} : { usage }), end }
     const refusal = this.#stopReason === 'refusal' ? [refusalWarning(this.#stopDetails)] : []

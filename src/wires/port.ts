@@ -63,6 +63,11 @@ export interface TurnCall {
   readonly name: string
   readonly arguments: JsonObject
   readonly malformed?: string
+  /**
+   * The argument text, where `arguments` does not say all of it: without white space outside of strings if parsing changed
+   * its digits, escapes or the order of its keys, as it came if it is malformed. Absent: `JSON.stringify(arguments)` is it.
+   */
+  readonly text?: string
 }
 
 export interface TurnResult {

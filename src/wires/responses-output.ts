@@ -1,6 +1,7 @@
 /** Finished output items of one response → what the turn adds to the conversation. Pure. */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
-import { badCallIds, callItem, readCall, sameCallId } from './call-arguments.js'
+import { badCallIds, callItem, readCall } from './call-arguments.js'
+import type { CallIds } from './call-ids.js'
 import { wordsOf } from './failure.js'
 import type { Item, StreamEvent, TurnCall, WireFailure } from './port.js'
 import { UnknownKinds } from './unknown-kinds.js'
@@ -15,7 +16,16 @@ export interface CollectedOutput {
   readonly late: readonly StreamEvent[]
 }
 
+/** A finished item in its place. */
+export interface PlacedItem {
+  readonly index: unknown
+  readonly item: JsonObject
+  /** The id that a call was shown under while it streamed; absent: it was not. */
+  readonly callId?: string
+}
+
 interface Draft {
+  readonly ids: CallIds
   items: Item[]
   calls: TurnCall[]
   texts: string[]
@@ -24,7 +34,7 @@ interface Draft {
   readonly unknown: UnknownKinds
 }
 
-type Collect = (item: JsonObject, draft: Draft, streamed: boolean) => WireFailure | null
+type Collect = (placed: PlacedItem, draft: Draft, streamed: boolean) => WireFailure | null
 
 const COLLECT: Readonly<Record<string, Collect>> = {
   message: collectMessage,
@@ -32,23 +42,23 @@ const COLLECT: Readonly<Record<string, Collect>> = {
   reasoning: collectReasoning,
 }
 
-/** `streamedText` holds the places whose text was already shown. Fails on ids that cannot be replayed or told apart. */
+/** `streamedText` holds the places whose text was already shown. Fails on ids that cannot be replayed. */
 export function collectOutput(
-  output: readonly { readonly index: unknown; readonly item: JsonObject }[],
-  streamedText: ReadonlySet<unknown>,
+  output: readonly PlacedItem[],
+  { streamedText, ids }: { readonly streamedText: ReadonlySet<unknown>; readonly ids: CallIds },
 ): CollectedOutput | { readonly failure: WireFailure } {
-  const draft: Draft = { items: [], calls: [], texts: [], refused: false, late: [], unknown: new UnknownKinds() }
-  for (const { index, item } of output) {
-    const type = item.type
+  const draft: Draft = { ids, items: [], calls: [], texts: [], refused: false, late: [], unknown: new UnknownKinds() }
+  for (const placed of output) {
+    const { type } = placed.item
     const collect = typeof type === 'string' && Object.hasOwn(COLLECT, type) ? COLLECT[type] : undefined
-    const failure = (collect ?? collectUnknown)(item, draft, streamedText.has(index))
+    const failure = (collect ?? collectUnknown)(placed, draft, streamedText.has(placed.index))
     if (failure) return { failure }
   }
   const { texts, items, calls, refused, late } = draft
   return { items, calls, refused, late, text: texts.join('') }
 }
 
-function collectMessage(item: JsonObject, draft: Draft, streamed: boolean): null {
+function collectMessage({ item }: PlacedItem, draft: Draft, streamed: boolean): null {
   const parts = Array.isArray(item.content) ? (item.content as readonly Json[]).filter(isJsonObject) : []
   const refusals = parts.filter(part => part.type === 'refusal')
   const text = parts.map(part => (part.type === 'refusal' ? part.refusal : part.text))
@@ -64,14 +74,14 @@ function collectMessage(item: JsonObject, draft: Draft, streamed: boolean): null
   return null
 }
 
-function collectCall(item: JsonObject, draft: Draft): WireFailure | null {
-  const { call_id: callId, name } = item
-  const bad = badCallIds(callId, name)
+function collectCall({ item, callId: shownAs }: PlacedItem, draft: Draft): WireFailure | null {
+  const { call_id: theirs, name } = item
+  const bad = badCallIds(theirs, name)
   if (bad) return bad
-  if (draft.calls.some(call => call.call_id === callId)) return sameCallId(callId as string)
+  const callId = shownAs ?? draft.ids.take(theirs as string)
   // The model was cut off inside this call; what is there is no call it made.
   if (item.status === 'incomplete') return null
-  const call = readCall({ callId: callId as string, name: name as string, text: item.arguments })
+  const call = readCall({ callId, name: name as string, text: item.arguments })
   draft.calls.push(call)
   draft.items.push(callItem(call, item.arguments))
   return null
@@ -81,7 +91,7 @@ function collectCall(item: JsonObject, draft: Draft): WireFailure | null {
  * Nothing is stored at the endpoint (`store: false`), so a reasoning item without its encrypted content is a reference
  * to nothing there and is not replayed.
  */
-function collectReasoning(item: JsonObject, draft: Draft): null {
+function collectReasoning({ item }: PlacedItem, draft: Draft): null {
   const encrypted = item.encrypted_content
   if (typeof encrypted === 'string' && encrypted !== '') {
     draft.items.push({ kind: 'opaque', wire: 'openai-responses', payload: item })
@@ -89,7 +99,7 @@ function collectReasoning(item: JsonObject, draft: Draft): null {
   return null
 }
 
-function collectUnknown(item: JsonObject, draft: Draft): null {
+function collectUnknown({ item }: PlacedItem, draft: Draft): null {
   draft.items.push({ kind: 'opaque', wire: 'openai-responses', payload: item })
   draft.late.push(...draft.unknown.item(item.type, 'kept for replay'))
   return null

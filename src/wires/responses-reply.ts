@@ -6,9 +6,10 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import { badId, isSendableId } from './call-arguments.js'
+import { CallIds } from './call-ids.js'
 import { endedEarly, failureOfErrorObject, protocolFailure, wordsOf } from './failure.js'
 import type { StreamEvent, TurnRequest, TurnResult, WireFailure } from './port.js'
-import { collectOutput } from './responses-output.js'
+import { collectOutput, type PlacedItem } from './responses-output.js'
 import { readUsage } from './responses-usage.js'
 import { UnknownKinds } from './unknown-kinds.js'
 import type { Finished, Progress, StreamDecoder } from './wire.js'
@@ -36,24 +37,34 @@ type Terminal =
   | { readonly kind: 'failure'; readonly failure: WireFailure }
 
 /** A decoder for one attempt at one turn; the model asked for stands in when the endpoint names none. */
-export function decodeResponses({ model }: Pick<TurnRequest, 'model'>): StreamDecoder {
-  return new Decoder(model)
+export function decodeResponses({ model, items }: Pick<TurnRequest, 'model' | 'items'>): StreamDecoder {
+  return new Decoder(model, new CallIds(items))
+}
+
+/** A call that streams. `itemId` and `index` are what its deltas name it by. */
+interface OpenCall {
+  readonly itemId: Json | undefined
+  readonly index: Json | undefined
+  readonly theirs: string
+  readonly callId: string
+  done: boolean
 }
 
 class Decoder implements StreamDecoder {
   readonly #askedModel: string
   /** Finished items with the place they claim, in order of arrival. */
-  readonly #done: { readonly index: unknown; readonly item: JsonObject }[] = []
-  /** Call ids by item id and by output index: argument deltas name only these. */
-  readonly #callIds = new Map<unknown, string>()
+  readonly #done: PlacedItem[] = []
+  readonly #calls: OpenCall[] = []
+  readonly #ids: CallIds
   /** Places whose text was streamed, so the finished message is not shown twice. */
   readonly #streamedText = new Set<unknown>()
   readonly #unknown = new UnknownKinds()
   #terminal: Terminal | null = null
   #emitted = false
 
-  constructor(askedModel: string) {
+  constructor(askedModel: string, ids: CallIds) {
     this.#askedModel = askedModel
+    this.#ids = ids
   }
 
   get progress(): Progress {
@@ -110,13 +121,16 @@ class Decoder implements StreamDecoder {
     if (!isJsonObject(item) || item.type !== 'function_call') return []
     const callId = item.call_id
     if (!isSendableId(callId)) return this.#fail(badId('call_id', callId))
-    if (item.id !== undefined) this.#callIds.set(item.id, callId)
-    this.#callIds.set(event.output_index, callId)
+    const place = { itemId: item.id, index: event.output_index }
+    this.#calls.push({ ...place, theirs: callId, callId: this.#ids.take(callId), done: false })
     return []
   }
 
   #argumentsDelta(event: JsonObject): readonly StreamEvent[] {
-    const callId = this.#callIds.get(event.item_id) ?? this.#callIds.get(event.output_index)
+    const { item_id: itemId, output_index: index } = event
+    const named = (key: 'itemId' | 'index', value: Json | undefined): OpenCall | undefined =>
+      value === undefined ? undefined : this.#calls.findLast(call => call[key] === value)
+    const callId = (named('itemId', itemId) ?? named('index', index))?.callId
     const delta = event.delta
     // A delta for a call that was never announced is still in the finished item; there is no id to show it under.
     if (callId === undefined || typeof delta !== 'string' || delta === '') return []
@@ -126,8 +140,17 @@ class Decoder implements StreamDecoder {
   #itemDone(event: JsonObject): readonly StreamEvent[] {
     const item = event.item
     if (!isJsonObject(item)) return this.#fail(protocolFailure(`finished an item that is no object: ${wordsOf(item)}`))
-    this.#done.push({ index: event.output_index, item })
+    const { output_index: index } = event
+    const call = item.type === 'function_call' ? this.#announced(item, index) : undefined
+    if (call !== undefined) call.done = true
+    this.#done.push({ index, item, ...(call === undefined ? {} : { callId: call.callId }) })
     return []
+  }
+
+  /** The call that this finished item was announced as: of one id there may be several. */
+  #announced(item: JsonObject, index: Json | undefined): OpenCall | undefined {
+    const open = this.#calls.filter(call => !call.done && call.theirs === item.call_id)
+    return open.find(call => call.index === index) ?? open.find(call => call.itemId === item.id) ?? open[0]
   }
 
   #end(event: JsonObject, incomplete: boolean): readonly StreamEvent[] {
@@ -154,7 +177,7 @@ class Decoder implements StreamDecoder {
   }
 
   #result(response: JsonObject, incomplete: boolean): Finished {
-    const collected = collectOutput(this.#outputItems(response), this.#streamedText)
+    const collected = collectOutput(this.#outputItems(response), { streamedText: this.#streamedText, ids: this.#ids })
     if ('failure' in collected) return this.#failed(collected.failure)
     const usage = readUsage(response.usage)
     const model = response.model
@@ -170,7 +193,7 @@ class Decoder implements StreamDecoder {
   }
 
   /** In the model's order. A server that streams no finished items puts them into the last event only. */
-  #outputItems(response: JsonObject): readonly { readonly index: unknown; readonly item: JsonObject }[] {
+  #outputItems(response: JsonObject): readonly PlacedItem[] {
     if (this.#done.length > 0) {
       const places = new Set(this.#done.map(one => one.index))
       const placed = places.size === this.#done.length && this.#done.every(one => Number.isSafeInteger(one.index))

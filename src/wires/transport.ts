@@ -169,5 +169,7 @@ function failureOf(error: unknown): WireFailure {
   if (error instanceof FrameTooLarge) return tooLarge(error.message)
   if (isRefusal(error, 'credential-missing')) return { code: 'unauthorized', retriable: false, message: error.message }
   if (isRefusal(error)) return { code: 'unsupported', retriable: false, message: error.message }
+  // The one way in which bytes of an endpoint reach the depth of our stack: encoders recurse, the parser does not.
+  if (error instanceof RangeError) return protocolFailure('sent a value that is nested too deeply to be handled')
   throw error
 }

@@ -63,7 +63,7 @@ function cutAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 
 function play(chunks: readonly Uint8Array[]): { outcome: TurnOutcome; shown: unknown[] } {
   const frames = new SseFrames()
-  const decoder = decodeResponses({ model: 'asked' })
+  const decoder = decodeResponses({ model: 'asked', items: [] })
   const data = chunks.flatMap(chunk => frames.push(chunk)).filter(one => one !== '[DONE]')
   const shown: unknown[] = data.flatMap(one => [...decoder.push(JSON.parse(one))])
   const { outcome, late } = decoder.finish()

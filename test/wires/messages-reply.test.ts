@@ -2,11 +2,14 @@ import t from 'tap'
 import type { Json, JsonObject } from '../../src/json.js'
 import { decodeMessages } from '../../src/wires/messages-reply.js'
 import { encodeMessages } from '../../src/wires/messages-request.js'
-import type { StreamEvent, TurnOutcome, TurnResult } from '../../src/wires/port.js'
+import type { Item, StreamEvent, TurnOutcome, TurnResult } from '../../src/wires/port.js'
 import { turnRequest } from '../support/turns.js'
 
-function fold(events: readonly unknown[]): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
-  const decoder = decodeMessages({ model: 'asked-for' })
+function fold(
+  events: readonly unknown[],
+  items: readonly Item[] = [],
+): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
+  const decoder = decodeMessages({ model: 'asked-for', items })
   const shown = events.flatMap(event => decoder.push(event))
   const { outcome, late } = decoder.finish()
   return { outcome, shown: [...shown, ...late] }
@@ -277,12 +280,6 @@ const failures: { name: string; events: readonly unknown[]; code: string; messag
       message: /1 to 256 printable ASCII/,
     })),
   ),
-  {
-    name: 'two calls with one id',
-    events: [start(), ...call(0, [], 'same'), ...call(1, [], 'same'), ...end('tool_use')],
-    code: 'protocol',
-    message: /the same call_id: same/,
-  },
 ]
 
 for (const { name, events, code, message } of failures) {
@@ -321,4 +318,25 @@ t.test('a server that sends whole blocks; an unknown event warns once a kind', a
 t.test('the model that was asked for stands in', async t => {
   t.equal(resultOf(fold([start(null, ''), ...end()]).outcome).model, 'asked-for')
   t.match(fold([{ type: 'odd' }]).outcome, { emitted: false })
+})
+
+t.test('calls of one id, or with one of an earlier turn, get ids of their own, and their deltas with them', async t => {
+  const earlier: Item[] = [{ kind: 'tool-call', call_id: 'old', name: 'run', arguments: {} }]
+  const events = [
+    start(),
+    ...call(0, ['{"n":0}'], 'same'),
+    ...call(1, ['{"n":1}'], 'same'),
+    ...call(2, ['{"n":2}'], 'old'),
+    ...end('tool_use'),
+  ]
+  const { outcome, shown } = fold(events, earlier)
+  const ids = ['same', 'call00002', 'call00003']
+  t.strictSame(
+    resultOf(outcome).calls.map(one => [one.call_id, one.arguments]),
+    ids.map((id, n) => [id, { n }]),
+  )
+  t.strictSame(
+    shown.map(event => event.kind === 'tool-arguments-delta' && event.call_id),
+    ids,
+  )
 })

@@ -1,12 +1,15 @@
 import t from 'tap'
 import type { Json, JsonObject } from '../../src/json.js'
-import type { StreamEvent, TurnOutcome, TurnResult } from '../../src/wires/port.js'
+import type { Item, StreamEvent, TurnOutcome, TurnResult } from '../../src/wires/port.js'
 import { decodeResponses } from '../../src/wires/responses-reply.js'
 import { encodeResponses } from '../../src/wires/responses-request.js'
 import { answerEvents, turnRequest } from '../support/turns.js'
 
-function fold(events: readonly unknown[]): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
-  const decoder = decodeResponses({ model: 'asked-for' })
+function fold(
+  events: readonly unknown[],
+  items: readonly Item[] = [],
+): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
+  const decoder = decodeResponses({ model: 'asked-for', items })
   const shown = events.flatMap(event => decoder.push(event))
   const { outcome, late } = decoder.finish()
   return { outcome, shown: [...shown, ...late] }
@@ -255,13 +258,6 @@ const failures: { name: string; events: readonly unknown[]; code: string; retria
       message: /1 to 256 printable ASCII/,
     })),
   ),
-  {
-    name: 'two calls with one id',
-    events: answerEvents('', [call('{}'), call('{}', { id: 'fc_2' })]),
-    code: 'protocol',
-    retriable: false,
-    message: /the same call_id: call_1/,
-  },
 ]
 
 for (const { name, events, code, retriable, message } of failures) {
@@ -296,4 +292,42 @@ t.test('usage: counts or nothing', async t => {
   ]) {
     t.equal(usageOf(bad), undefined, JSON.stringify(bad))
   }
+})
+
+t.test('calls of one id, or with one of an earlier turn, get ids of their own, and their deltas with them', async t => {
+  const earlier: Item[] = [
+    { kind: 'tool-call', call_id: 'call_1', name: 'file_read', arguments: {} },
+    { kind: 'tool-result', call_id: 'call_1', output: '', failed: false },
+  ]
+  const streamed = (index: number, args: string): JsonObject[] => {
+    const item = call(args, { id: `fc_${index}` })
+    return [
+      { type: 'response.output_item.added', output_index: index, item: { ...item, arguments: '' } },
+      { type: 'response.function_call_arguments.delta', output_index: index, item_id: item.id ?? null, delta: args },
+      { type: 'response.output_item.done', output_index: index, item },
+    ]
+  }
+  const end = { type: 'response.completed', response: { id: 'r1', model: 'm' } }
+  const folded = fold([...streamed(0, '{"n":0}'), ...streamed(1, '{"n":1}'), end], earlier)
+  const { calls, items } = resultOf(folded.outcome)
+  t.strictSame(
+    calls.map(one => [one.call_id, one.arguments]),
+    [
+      ['call00002', { n: 0 }],
+      ['call00003', { n: 1 }],
+    ],
+  )
+  t.strictSame(
+    items.map(item => item.kind === 'tool-call' && item.call_id),
+    ['call00002', 'call00003'],
+  )
+  t.strictSame(folded.shown, [
+    { kind: 'tool-arguments-delta', call_id: 'call00002', delta: '{"n":0}' },
+    { kind: 'tool-arguments-delta', call_id: 'call00003', delta: '{"n":1}' },
+  ])
+  const whole = resultOf(fold(answerEvents('', [call('{}'), call('{}', { id: 'fc_2' })])).outcome)
+  t.strictSame(
+    whole.calls.map(one => one.call_id),
+    ['call_1', 'call00001'],
+  )
 })
