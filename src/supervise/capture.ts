@@ -12,6 +12,9 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 /** Bytes under way to a slow reader before the FIFO is left alone, and the child with it. */
 const UNDER_WAY_BYTES_MAX = 256 * 1024
 
+/** From this size on a piece is worth a block of its own: so many of them are under way at most. */
+const BLOCK_BYTES_LEAST = 16 * 1024
+
 export class Capture {
   readonly output: BoundedOutput
   closed = false
@@ -21,6 +24,7 @@ export class Capture {
   #writer: OrderedWriter | undefined
   #visits: Visits | undefined
   #passing = false
+  readonly #blocks: Buffer[] = []
   #finished = false
   readonly #ended: Promise<void>
   #end: () => void = () => undefined
@@ -87,10 +91,21 @@ export class Capture {
     onBytes(bytes.length)
     const writer = this.#writer
     if (writer === undefined || !this.#passing) return true
-    writer.push(Buffer.from(bytes))
+    this.#send(writer, bytes)
     if (writer.pendingBytes < UNDER_WAY_BYTES_MAX) return true
     void writer.flushed().then(() => this.#socket?.resume())
     return false
+  }
+
+  /** Large pieces travel in blocks that come back: what a flood leaves to the collector would be most of our memory. */
+  #send(writer: OrderedWriter, bytes: Buffer): void {
+    if (bytes.length < BLOCK_BYTES_LEAST) {
+      writer.push(Buffer.from(bytes))
+      return
+    }
+    const block = this.#blocks.pop() ?? Buffer.allocUnsafeSlow(READ_BUFFER.length)
+    bytes.copy(block)
+    writer.push(block.subarray(0, bytes.length), () => this.#blocks.push(block))
   }
 
   /** Everything the child wrote has reached the relay's reader, or that reader is gone. */

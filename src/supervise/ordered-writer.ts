@@ -9,8 +9,14 @@ import { write } from 'node:fs'
 /** EAGAIN of a non-blocking descriptor: tried again after this pause. */
 const RETRY_MS = 5
 
+interface Queued {
+  /** What is not written yet. */
+  bytes: Buffer
+  readonly done: () => void
+}
+
 export class OrderedWriter {
-  readonly #queue: Buffer[] = []
+  readonly #queue: Queued[] = []
   readonly #waiting: (() => void)[] = []
   #pendingBytes = 0
   #busy = false
@@ -31,10 +37,13 @@ export class OrderedWriter {
     return this.#pendingBytes
   }
 
-  /** Takes `bytes` as they are: the caller does not change them any more. After the end of the reader it does nothing. */
-  push(bytes: Buffer): void {
-    if (this.#closed || bytes.length === 0) return
-    this.#queue.push(bytes)
+  /** Takes `bytes` as they are: the caller does not change them before `done`. After the end of the reader it does nothing else. */
+  push(bytes: Buffer, done: () => void = () => undefined): void {
+    if (this.#closed || bytes.length === 0) {
+      done()
+      return
+    }
+    this.#queue.push({ bytes, done })
     this.#pendingBytes += bytes.length
     if (!this.#busy) this.#pump()
   }
@@ -51,7 +60,7 @@ export class OrderedWriter {
       for (const resolve of this.#waiting.splice(0)) resolve()
       return
     }
-    write(this.fd, next, 0, next.length, null, (error, written) => {
+    write(this.fd, next.bytes, 0, next.bytes.length, null, (error, written) => {
       if (error?.code === 'EAGAIN') return void setTimeout(() => this.#pump(), RETRY_MS)
       if (error !== null) this.#close(error.code ?? 'EIO')
       else this.#written(next, written)
@@ -59,16 +68,18 @@ export class OrderedWriter {
     })
   }
 
-  #written(bytes: Buffer, count: number): void {
+  #written(queued: Queued, count: number): void {
     this.#pendingBytes -= count
-    if (count < bytes.length) this.#queue[0] = bytes.subarray(count)
-    else this.#queue.shift()
+    queued.bytes = queued.bytes.subarray(count)
+    if (queued.bytes.length > 0) return
+    this.#queue.shift()
+    queued.done()
   }
 
   #close(errno: string): void {
     this.#closed = true
-    this.#queue.length = 0
     this.#pendingBytes = 0
+    for (const { done } of this.#queue.splice(0)) done()
     this.onClosed(errno)
   }
 }

@@ -13,7 +13,7 @@ const skip = needs('linux')
 async function captured(t: Test, relay: number, script: string) {
   const pool = await sharedFifos([])
   const capture = new Capture(pool, await pool.take(), 1_000, relay)
-  const child = spawn('/bin/sh', ['-c', script], { stdio: ['ignore', capture.writer, 'inherit'] })
+  const child = spawn('/bin/sh', ['-c', script], { stdio: ['ignore', capture.writer, 'ignore'] })
   closeSync(capture.writer)
   capture.passOn()
   capture.read(
@@ -52,7 +52,11 @@ t.test('the disk is full', { skip }, async t => {
   const full = openSync('/dev/full', constants.O_WRONLY)
   t.teardown(() => closeSync(full))
   const reopened = 'echo one; sleep 0.2; echo two > /dev/stdout; echo three >> /proc/self/fd/1; exit 7'
-  t.match(await captured(t, full, reopened), { status: 7, signal: null, failed: 'ENOSPC', total: 14 }, 'read to the end')
+  t.match(
+    await captured(t, full, reopened),
+    { status: 7, signal: null, failed: 'ENOSPC', total: 14 },
+    'read to the end',
+  )
   t.match(await captured(t, full, 'yes | head -c 3000000; exit 5'), { status: 5, failed: 'ENOSPC', total: 3_000_000 })
 })
 
@@ -63,7 +67,7 @@ t.test('a loss that is told after the end starts nothing', { skip }, async t => 
   t.teardown(() => closeSync(slow))
   const pool = await sharedFifos([])
   const capture = new Capture(pool, await pool.take(), 1_000, slow)
-  const child = spawn('/bin/sh', ['-c', 'yes | head -c 200000'], { stdio: ['ignore', capture.writer, 'inherit'] })
+  const child = spawn('/bin/sh', ['-c', 'yes | head -c 200000'], { stdio: ['ignore', capture.writer, 'ignore'] })
   closeSync(capture.writer)
   capture.passOn()
   capture.read(

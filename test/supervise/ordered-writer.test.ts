@@ -20,8 +20,9 @@ t.test('a descriptor that does not block, and a reader that comes late: every by
   const lost: string[] = []
   const output = new OrderedWriter(writer, errno => lost.push(errno))
   const bytes = Buffer.from(Array.from({ length: 60_000 }, (_, at) => `${at}\n`).join(''))
-  output.push(bytes.subarray(0, 200_000))
-  output.push(bytes.subarray(200_000))
+  const done: string[] = []
+  output.push(bytes.subarray(0, 200_000), () => done.push('first'))
+  output.push(bytes.subarray(200_000), () => done.push('second'))
   t.equal(output.pendingBytes, bytes.length)
   await pause(50)
   const flushed = output.flushed().then(() => closeSync(writer))
@@ -40,7 +41,7 @@ t.test('a descriptor that does not block, and a reader that comes late: every by
   await flushed
   closeSync(reader)
   t.ok(bytes.equals(Buffer.concat(parts)), 'the same bytes')
-  t.same([lost, output.closed, output.pendingBytes], [[], false, 0])
+  t.same([lost, output.closed, output.pendingBytes, done], [[], false, 0, ['first', 'second']])
 })
 
 t.test('a reader that is gone is told once, and nothing waits for it', { skip }, async t => {
@@ -48,10 +49,11 @@ t.test('a reader that is gone is told once, and nothing waits for it', { skip },
   closeSync(reader)
   const lost: string[] = []
   const output = new OrderedWriter(writer, errno => lost.push(errno))
-  output.push(Buffer.from('one'))
-  output.push(Buffer.from('two'))
+  const done: string[] = []
+  for (const word of ['one', 'two']) output.push(Buffer.from(word), () => done.push(word))
   await output.flushed()
-  output.push(Buffer.from('three'))
+  output.push(Buffer.from('three'), () => done.push('three'))
   closeSync(writer)
   t.same([lost, output.closed, output.pendingBytes], [['EPIPE'], true, 0])
+  t.same(done, ['one', 'two', 'three'], 'each is given back, once')
 })
