@@ -1,13 +1,15 @@
 /** `harness run` on a real terminal: approval questions, keys, and the terminal afterwards. */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { parseScenario } from '../../src/emulator/scenario.js'
 import { startEmulator } from '../../src/emulator/server.js'
+import { eventually, marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { harnessBin, scratch } from '../support/harness.js'
-import { type Session, session } from '../support/terminal.js'
+import { type Session, session, until } from '../support/terminal.js'
 
 const onTerminal = { skip: needs('node-pty', 'bubblewrap') }
 
@@ -56,6 +58,63 @@ t.test('Ctrl-C at the question stops the run by name', onTerminal, async t => {
   t.match(await asked(t, ['\u0003']), { status: 2, made: [], screen: /stopped: cancelled/ })
 })
 
+t.test('Esc at the question stops the run by name; arrows, Alt keys and corrections do not', onTerminal, async t => {
+  t.match(await asked(t, ['\u001b']), { status: 2, made: [], screen: /stopping \(esc\).*stopped: cancelled/s })
+  t.match(await asked(t, ['\u001b[A\u001bOB\u001bf\u001b\u001b[Cn\u007fy\r', 'ye\u001b']), {
+    status: 2,
+    made: ['a.txt'],
+    screen: /stopping \(esc\)/,
+  })
+  t.match(await asked(t, ['xx\u0015y\r', 'no\r']), { status: 0, made: ['a.txt'] })
+})
+
+t.test('what was typed before a question does not answer it', onTerminal, async t => {
+  const ended = await interrupted(
+    [{ ...WRITES[0], fault: { delay_ms: 800 } }, WRITES[2] ?? {}],
+    ['--confine', 'auto'],
+    async run => {
+      await run.seen('turn 1')
+      await sleep(200)
+      run.type('y\r')
+      await run.seen('allow?')
+      await sleep(200)
+      run.type('n\r')
+    },
+  )
+  t.match(ended, { status: 0, restored: true, screen: /the operator said no/ })
+})
+
+t.test('Ctrl-Z at the question gives the terminal back; fg asks again', onTerminal, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  const document = JSON.stringify({ version: 1, model: 'm', turns: WRITES.slice(1), then: 'repeat-last' })
+  const endpoint = await startEmulator({ scenario: parseScenario(document, 'inline.json') })
+  const words = ['run', '--base-url', endpoint.baseUrl, '--model', 'm', '--confine', 'auto', '--input', 'go']
+  const quoted = [process.execPath, harnessBin, ...words].map(word => `'${word}'`).join(' ')
+  const shell = await session('exec bash --norc --noprofile -i', ws.path)
+  shell.type(`PS1='ready> '; stty -a > before\r`)
+  await shell.seen('ready> ')
+  shell.type(`${quoted}\r`)
+  await shell.seen('allow?')
+  await sleep(200)
+  shell.type('\u001a')
+  await shell.seen('Stopped')
+  shell.type('stty -a > stopped\r')
+  await sleep(300)
+  shell.type('fg\r')
+  await shell.seen('allow?', 2)
+  shell.type('y\r')
+  await shell.seen('Finished.')
+  await sleep(300)
+  shell.type('stty -a > after; exit\r')
+  await shell.ended
+  await endpoint.close()
+  const read = (name: string): string => readFileSync(join(ws.path, name), 'utf8')
+  t.equal(read('stopped'), read('before'))
+  t.equal(read('after'), read('before'))
+  t.ok(existsSync(join(ws.path, 'b.txt')), 'and the answer counted')
+})
+
 t.test('on one terminal, answer and progress keep their lines', onTerminal, async t => {
   const ws = scratch({ 'greet.mjs': '', 'greet.test.mjs': '' })
   t.teardown(ws.remove)
@@ -69,20 +128,27 @@ t.test('on one terminal, answer and progress keep their lines', onTerminal, asyn
 })
 
 /** A run that is at `fault` of its model, or in a tool, on a terminal; `act` types. */
-async function interrupted(turns: readonly object[], more: readonly string[], act: (run: Session) => Promise<void>) {
+async function interrupted(
+  turns: readonly object[],
+  more: readonly string[],
+  act: (run: Session & { readonly read: (name: string) => string }) => Promise<void>,
+) {
   const ws = scratch({ 'a.txt': 'x' })
   const scenario = parseScenario(JSON.stringify({ version: 1, model: 'm', turns, then: 'repeat-last' }), 'inline.json')
   const endpoint = await startEmulator({ scenario })
   const words = ['run', '--base-url', endpoint.baseUrl, '--model', 'm', '--input', 'go', ...more]
   const quoted = [process.execPath, harnessBin, ...words].map(word => `'${word}'`).join(' ')
   const run = await session(`trap : INT; stty -a > before; ${quoted}; s=$?; stty -a > after; exit $s`, ws.path)
-  await act(run)
+  const read = (name: string): string =>
+    existsSync(join(ws.path, name)) ? readFileSync(join(ws.path, name), 'utf8') : ''
+  await act(Object.assign(run, { read }))
   const { status, screen } = await run.ended
-  const restored = readFileSync(join(ws.path, 'after'), 'utf8') === readFileSync(join(ws.path, 'before'), 'utf8')
+  const restored = read('after') !== '' && read('after') === read('before')
+  const log = read('log')
   const closedEarly = endpoint.requests.at(-1)?.closedEarly ?? false
   await endpoint.close()
   ws.remove()
-  return { status, screen, restored, closedEarly }
+  return { status, screen, restored, closedEarly, log }
 }
 
 const STALLS = [{ reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }]
@@ -177,4 +243,111 @@ t.test('Ctrl-Z gives the terminal back, fg takes it again', onTerminal, async t 
   const read = (name: string): string => readFileSync(join(ws.path, name), 'utf8')
   t.equal(read('stopped'), read('before'), 'while we are stopped the terminal is the shell’s')
   t.equal(read('after'), read('before'), 'and afterwards as it was')
+})
+
+t.test('keys that come in pieces over the terminal are what they are', onTerminal, async t => {
+  const ended = await interrupted(STALLS, ['--max-duration-ms', '3000'], async run => {
+    await run.seen('turn 1')
+    for (const piece of ['\u001b', '[', '1', ';', '5', 'C', '\u001b', 'O', 'P', '\u001b[20', '0~\u0003\u001b[2', '01~'])
+      run.type(piece)
+  })
+  t.match(ended, { status: 2, restored: true, screen: /stopped: deadline/ })
+})
+
+/** Writes down each signal it gets; a shell hears of them between two commands, so those are short. */
+const SIGNALS = `for s in INT TERM HUP QUIT; do trap "echo $s >> log" $s; done
+echo ready >> log; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; done`
+
+t.test('Ctrl-C reaches a child exactly once, as our TERM (A19)', onTerminal, async t => {
+  const turns = [{ reply: { calls: [{ name: 'run', arguments: { argv: ['sh', '-c', SIGNALS] } }] } }]
+  const more = ['--confine', 'auto', '--allow-program', 'sh', '--process-write-subtree', '.', '--yes']
+  const ended = await interrupted(turns, more, async run => {
+    await until(
+      () => run.read('log') === 'ready\n',
+      () => 'the child',
+    )
+    run.type('\u0003')
+  })
+  t.match(ended, { status: 2, restored: true })
+  t.equal(ended.log, 'ready\nTERM\n')
+})
+
+t.test('Ctrl-C twice leaves at once with 130, after killing everything', onTerminal, async t => {
+  const mark = `twice-${process.pid}`
+  const stubborn = ['sh', '-c', `trap "" TERM; setsid sh -c 'sleep 300; : ${mark}' & while :; do sleep 0.1; done`]
+  const turns = [{ reply: { calls: [{ name: 'run', arguments: { argv: stubborn } }] } }]
+  const more = ['--confine', 'auto', '--allow-program', 'sh', '--yes', '--json']
+  const run = await interrupted(turns, more, async run => {
+    await run.seen('launch-started')
+    await sleep(400)
+    run.type('\u0003')
+    await sleep(200)
+    run.type('\u0003')
+  })
+  t.match(run, { status: 130, restored: true })
+  t.ok(await eventually(() => marked(mark).length === 0, 3_000), 'nothing is left')
+})
+
+t.test('Esc twice in one read cancels and skips the grace', onTerminal, async t => {
+  const stubborn = ['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done']
+  const turns = [{ reply: { calls: [{ name: 'run', arguments: { argv: stubborn } }] } }]
+  const more = ['--confine', 'auto', '--allow-program', 'sh', '--yes', '--json']
+  const run = await interrupted(turns, more, async run => {
+    await run.seen('launch-started')
+    await sleep(400)
+    run.type('\u001b\u001b')
+  })
+  t.match(run, { status: 2, restored: true })
+  const record = run.screen.split('\r\n').find(line => line.includes('launch-ended') && line.includes('cancelled'))
+  t.ok(record !== undefined && JSON.parse(record).outcome.duration_ms < 2_000, `recorded: ${record}`)
+})
+
+t.test('TERM and HUP from outside stop a run by name, and the terminal is as it was', onTerminal, async t => {
+  for (const signal of ['TERM', 'HUP']) {
+    const run = await interrupted(STALLS, [], async run => {
+      await run.seen('turn 1')
+      await sleep(200)
+      execFileSync('pkill', [`-${signal}`, '-P', String(run.pid), 'node'])
+    })
+    t.match(run, { status: 2, restored: true, closedEarly: true, screen: /stopping \(signal\)/ }, signal)
+  }
+})
+
+t.test('a terminal that is closed ends the run, its tools and the request (P016)', onTerminal, async t => {
+  const mark = `closed-${process.pid}`
+  const argv = ['sh', '-c', `trap "" TERM HUP; sleep 300; : ${mark}`]
+  const tool = [{ reply: { calls: [{ name: 'run', arguments: { argv } }] } }]
+  for (const [turns, at] of [
+    [STALLS, 'turn 1'],
+    [tool, 'run {'],
+    [WRITES, 'allow?'],
+  ] as const) {
+    const ws = scratch()
+    const document = JSON.stringify({ version: 1, model: mark, turns, then: 'repeat-last' })
+    const endpoint = await startEmulator({ scenario: parseScenario(document, 'inline.json') })
+    const words = ['run', '--base-url', endpoint.baseUrl, '--model', mark, '--confine', 'auto', '--allow-program', 'sh']
+    const approve = at === 'allow?' ? [] : ['--yes']
+    const quoted = [process.execPath, harnessBin, ...words, ...approve, '--input', 'go'].map(word => `'${word}'`)
+    // Its own shell is told of the hang-up too; this one does not pass it on, so what ends the run is the terminal.
+    const run = await session(`trap "" HUP; ${quoted.join(' ')}`, ws.path)
+    await run.seen(at)
+    await sleep(300)
+    t.ok(marked(mark).length > 0, 'it runs')
+    run.hangUp()
+    t.ok(await eventually(() => marked(mark).length === 0, 15_000), `${at}: it has ended`)
+    await endpoint.close()
+    ws.remove()
+  }
+})
+
+t.test('a tool with a terminal: what it shows is the result, cut like every other', onTerminal, async t => {
+  const argv = ['sh', '-c', 'test -t 0 && test -t 1 && stty size && echo "$TERM ${NO_COLOR-none}"; cat; echo over']
+  const contains = String.raw`24 80\r\nxterm-256color none\r\nover\r\n","stderr":""`
+  const turns = [
+    { reply: { calls: [{ name: 'run', arguments: { argv, tty: true } }] } },
+    { expect: { results: [{ call: 'run', failed: false, contains }] }, reply: { text: 'As expected.' } },
+  ]
+  const more = ['--confine', 'auto', '--allow-program', 'sh', '--yes']
+  const run = await interrupted(turns, more, async () => undefined)
+  t.match(run, { status: 0, restored: true, screen: /As expected\./ })
 })

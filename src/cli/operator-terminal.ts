@@ -23,6 +23,9 @@ interface Question {
   readonly settle: (answer: string | null) => void
 }
 
+/** A question holds the process also while it is suspended and nothing is read: a timer that does nothing does that. */
+const HOLD_MS = 3_600_000
+
 export class OperatorTerminal implements ApprovalTerminal {
   readonly #lines: ApprovalTerminal
   #keys: KeyReader | null = null
@@ -63,18 +66,18 @@ export class OperatorTerminal implements ApprovalTerminal {
   #askKeys(text: string, signal: AbortSignal): Promise<string | null> {
     if (this.#gone || signal.aborted) return Promise.resolve(null)
     return new Promise(resolve => {
+      const hold = setInterval(() => undefined, HOLD_MS)
       const settle = (answer: string | null): void => {
+        clearInterval(hold)
         this.#question = null
         signal.removeEventListener('abort', onAbort)
         this.output.write('\r\n')
-        this.input.unref()
         resolve(answer)
       }
       const onAbort = (): void => settle(null)
       this.#question = { text, editor: new LineEditor(), settle }
       signal.addEventListener('abort', onAbort)
       this.output.write(text)
-      this.input.ref()
     })
   }
 
@@ -125,7 +128,7 @@ export class OperatorTerminal implements ApprovalTerminal {
       this.#raw = true
       this.input.on('data', this.#onData)
       this.input.resume()
-      if (this.#question === null) this.input.unref()
+      this.input.unref()
     } else if (!this.#raw) this.#rest()
   }
 
