@@ -1,5 +1,6 @@
 /** A file that the operator names, read whole within a bound: never waits, follows links, and says what it met instead. */
 import { Refusal } from '../../errors.js'
+import { errnoOfWalk } from '../../hooks/program.js'
 import { openLanded, walkSteps } from '../../hooks/steps.js'
 import { isUnseen, realFiles } from '../../paths/file-view.js'
 
@@ -13,8 +14,9 @@ export interface InputRules {
 
 /** The bytes of the file at `path` (absolute). Throws `file-unreadable`, `not-a-file` or `too-large`. */
 export function readInput(path: string, { what, bytesMax, over = 'refuse' }: InputRules): Uint8Array {
-  const file = openLanded(walkSteps(path, '/', realFiles), realFiles)
-  if (isUnseen(file)) throw unreadable(path, what, file.errno)
+  const walk = walkSteps(path, '/', realFiles)
+  const file = openLanded(walk, realFiles)
+  if (isUnseen(file)) throw unreadable(path, what, errnoOfWalk(walk) ?? file.errno)
   try {
     const { type, size } = file.facts
     if (type !== 'file') {
