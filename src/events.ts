@@ -1,6 +1,7 @@
 /**
  * The closed event union, read by JSONL, the terminal and the tests alike. Keys and kinds are the interface
- * (contract §4, decisions 10): kind in kebab-case, other keys in snake_case.
+ * (contract §4, decisions 10): kind in kebab-case, other keys in snake_case. `native-profiles/event.schema.json` is made
+ * from these types (test/schemas.test.ts), which asks for a sample of every kind too.
  */
 import type { Json, JsonObject } from './json.js'
 import type { AppliedConfinement, AppliedLimit, Gap, OutcomeRecord } from './outcome.js'
@@ -25,6 +26,10 @@ export interface ContextEntry {
   readonly cache: 'static' | 'session' | 'turn'
   readonly source?: string
   readonly captured_at?: string
+  /** Of the layer that is an agent's body: its name, and the model and effort that its requests are sent with, where it sets them. */
+  readonly agent?: string
+  readonly model?: string
+  readonly effort?: string
   readonly bytes: number
   readonly sha256: string
 }
@@ -55,6 +60,7 @@ export type WarningCode =
   | 'conversation-compacted'
   | 'summary-failed'
   | 'answer-nudged'
+  | 'answer-schema'
   | 'batch-miscounted'
   | 'unpriced-model'
   | 'hook-failed'
@@ -91,8 +97,14 @@ export interface StartedEvent {
   readonly memories: readonly string[]
   readonly profiles: readonly { readonly name: string; readonly source: string; readonly sha256: string }[]
   readonly context: readonly ContextEntry[]
-  readonly toolchains: readonly JsonObject[]
-  readonly mcp: readonly JsonObject[]
+  readonly toolchains: readonly { readonly name: string; readonly source: string; readonly sha256: string }[]
+  readonly mcp: readonly {
+    readonly connection: string
+    readonly registry_sha256: string
+    readonly profile_sha256: string
+    readonly snapshot_sha256: string
+    readonly protocol_version: string
+  }[]
   readonly credential_source: string
   readonly confinement: {
     readonly boundary: AppliedConfinement['boundary']
@@ -160,6 +172,18 @@ export type HarnessEvent =
       /** Of a refusal or failure with a stable code; absent where the tool's own answer is the failure. */
       readonly code?: string
       readonly reason?: string
+    }
+  /** After the `tool-completed` of its call. The last one before a `finished` that is completed is the answer of the run. */
+  | { readonly kind: 'answered'; readonly call_id: string; readonly value: JsonObject }
+  | { readonly kind: 'delegate-started'; readonly call_id: string; readonly task: string }
+  /** An event of the delegate that `call_id` has started; a delegate has none of its own. */
+  | { readonly kind: 'delegated'; readonly call_id: string; readonly event: HarnessEvent }
+  | {
+      readonly kind: 'delegate-finished'
+      readonly call_id: string
+      readonly stop: Stop
+      /** Requests of the delegate. */
+      readonly turns: number
     }
   | {
       readonly kind: 'usage'

@@ -7,15 +7,40 @@
 import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errnoOf, Refusal } from '../errors.js'
+import type { JsonObject } from '../json.js'
+import type { OutcomeRecord } from '../outcome.js'
 import type { Io } from './io.js'
+import type { Nowhere } from './nowhere.js'
 import type { Given } from './parse.js'
+
+/** What `exec` says of a command that was started, or that could not be. */
+export interface EndedRecord extends OutcomeRecord {
+  readonly version: 1
+  /** Streams of ours that lead nowhere and what was lost there; absent: none. */
+  readonly nowhere?: readonly Nowhere[]
+}
+
+/** What `exec` says of a command that it declined to start. */
+export interface RefusedRecord {
+  readonly version: 1
+  readonly refused: {
+    /** Closed code of the refusal. */
+    readonly code: string
+    readonly reason: string
+    /** The facts of that code. */
+    readonly details: JsonObject
+  }
+}
+
+/** The one line of an outcome record; `native-profiles/outcome.schema.json` describes it. */
+export type ExecRecord = EndedRecord | RefusedRecord
 
 export interface OutcomeSink {
   /**
    * Writes `record` as one line; only the first call writes. What has ended cannot be refused any more: a record that
    * cannot be written (no reader, no space) is said on stderr, and the exit status stays the command's.
    */
-  write(record: object): void
+  write(record: ExecRecord): void
 }
 
 /** Opened before anything is started, so that a record which could not be written refuses the command. */

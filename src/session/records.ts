@@ -75,6 +75,9 @@ export interface EndLine {
 
 export type SessionRecord = Item | TurnLine | WithheldLine | ResumedLine | EndLine
 
+/** What one line of a file holds; the header is the first. */
+export type SessionLine = HeaderLine | SessionRecord
+
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
@@ -190,7 +193,7 @@ export function usageRecord(usage: Usage): UsageRecord {
 }
 
 /** One line with its newline. A lone surrogate is written as an escape, so the bytes are UTF-8 (ECMA-262, JSON.stringify). */
-export function lineOf(record: HeaderLine | SessionRecord): string {
+export function lineOf(record: SessionLine): string {
   return `${JSON.stringify(record)}\n`
 }
 
