@@ -53,6 +53,14 @@ export class OrderedWriter {
     return this.#busy ? new Promise(resolve => this.#waiting.push(resolve)) : Promise.resolve()
   }
 
+  /** Forgets what is taken and not under way: the reader gets no more of it. */
+  drop(): void {
+    for (const { bytes, done } of this.#queue.splice(1)) {
+      this.#pendingBytes -= bytes.length
+      done()
+    }
+  }
+
   #pump(): void {
     const next = this.#queue[0]
     this.#busy = next !== undefined && !this.#closed

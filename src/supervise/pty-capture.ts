@@ -101,7 +101,9 @@ export class PtyCapture {
     await this.#writer.flushed()
   }
 
+  /** What was not delivered by now is not: it would come after what undoes it. */
   finish(): void {
+    this.#writer?.drop()
     this.screen.pty.close()
   }
 }
