@@ -41,7 +41,7 @@ function skillTool(skills: readonly SkillDocument[]): OwnedTool {
       if (typeof name === 'string' && byName.has(name)) return null
       return failure('unknown-skill', `${unknown('skill', 'name', name)}; ${nearNames(name, [...byName.keys()])}`)
     },
-    invoke: ({ name }): ToolOutcome => ({ output: byName.get(String(name))?.body ?? '', failed: false }),
+    invoke: ({ name }): ToolOutcome => ({ output: given(byName, name).body, failed: false }),
   }
 }
 
@@ -63,12 +63,17 @@ function recallTool(memories: readonly Memory[], active: readonly Memory[]): Own
       return found?.status === 'active' ? null : notActive(id, found, memories)
     },
     invoke: ({ id }): ToolOutcome => {
-      const found = byId.get(String(id))
-      if (found === undefined) throw new Error('recall was invoked past its check')
-      const { kind, trust, summary, body } = found
-      return { output: { id: found.id, kind, trust, summary, text: body }, failed: false }
+      const { id: own, kind, trust, summary, body } = given(byId, id)
+      return { output: { id: own, kind, trust, summary, text: body }, failed: false }
     },
   }
+}
+
+/** What `first` has found to be there. */
+function given<Document>(byName: ReadonlyMap<string, Document>, name: unknown): Document {
+  const found = typeof name === 'string' ? byName.get(name) : undefined
+  if (found === undefined) throw new Error('a document tool was invoked past its check')
+  return found
 }
 
 /** Superseded, rejected and absent are three answers: each tells the model something else. */

@@ -41,7 +41,8 @@ export function fileIn({ spelled }: DocumentFolder, names: readonly string[]): s
 export function landIn({ root }: DocumentFolder, names: readonly string[]): Landing | 'absent' | Defect {
   const landing = land(join(root.path, names), { cwd: root.path })
   if (landing instanceof Refusal) {
-    if (landing.code === 'missing') return 'absent'
+    // A plain file among folders is no document's folder.
+    if (landing.code === 'missing' || landing.code === 'not-a-directory') return 'absent'
     return defect(null, landing.message, 'mend it, or take it out of the folder')
   }
   if (componentsBelow(landing, root) === null) {

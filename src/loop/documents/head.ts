@@ -3,7 +3,7 @@ import { DOCUMENT_NAME_CHARS_MAX } from '../../bounds.js'
 import { splitFrontMatter } from './front-matter.js'
 import { type Defect, type DocumentProblem, defect, hiddenCharacter, isDefect } from './problems.js'
 import { readRecovering } from './recover.js'
-import { type Fields, textOf } from './yaml-fields.js'
+import { type Fields, hasComment, textOf } from './yaml-fields.js'
 
 /** A document's bytes as text, and what it is called. */
 export interface DocumentText {
@@ -41,9 +41,18 @@ export function readHead({ file, text, stem }: DocumentText): Head | Defect {
     ...repaired.map(({ key, line }) =>
       unusual(line, `${key} is not valid YAML and was taken as written`, 'put it in quotes'),
     ),
+    ...cutOff(fields).map(line =>
+      unusual(line, 'description ends before " #", where a comment begins', 'put it in quotes'),
+    ),
     ...(named.isOwn ? [] : [unusual(null, `it has no name and is called ${JSON.stringify(stem)}`, 'add name:')]),
   ]
   return { name: named.name, description, body: split.body, fields, problems }
+}
+
+/** The line of a description that goes on behind ` #`; none where it does not. */
+function cutOff(fields: Fields): readonly number[] {
+  const field = fields.get('description')
+  return field !== undefined && hasComment(field) ? [field.line] : []
 }
 
 function nameOf(fields: Fields, stem: string, line: number): { name: string; isOwn: boolean } | Defect {

@@ -30,7 +30,7 @@ function section(heading: string, rows: readonly (readonly [name: string, text: 
 function listed(text: string): string {
   const line = oneLine(text)
   if (line.length <= DOCUMENT_DESCRIPTION_CHARS_MAX) return line
-  const characters = [...line]
+  const characters = Array.from(line)
   if (characters.length <= DOCUMENT_DESCRIPTION_CHARS_MAX) return line
   return `${characters.slice(0, DOCUMENT_DESCRIPTION_CHARS_MAX).join('')}… (cut)`
 }

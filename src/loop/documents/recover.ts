@@ -78,9 +78,11 @@ function couldNarrow(line: string): boolean {
   return key !== undefined && (narrowingOf(key) !== null || nearNarrowing(key) !== null)
 }
 
-/** Block scalars, quotes, anchors, tags and comments are structure that is meant; broken ones are not guessed at. */
+/**
+ * Block scalars, quotes, maps, anchors, tags and comments are structure that is meant; broken ones are not guessed at. A word
+ * in brackets is how many a text begins (`[beta] …`, `[file] [flags]`).
+ */
 function isPlainStart(text: string): boolean {
-  if (/^\[/.test(text)) return !/\]\s*$/.test(text)
   return !/^[|>"'{&*!#]/.test(text) && !/^[-?:](?:\s|$)/.test(text)
 }
 

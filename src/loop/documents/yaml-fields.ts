@@ -2,7 +2,18 @@
  * The top-level fields of front matter, read by the YAML library as text: with the failsafe schema `123`, `yes`, `1.10` and
  * `2024-01-01` stay what was written, no tag makes anything else of them, and aliases are never expanded. Pure.
  */
-import { type Document, isCollection, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  visit,
+} from 'yaml'
 import { type Defect, defect } from './problems.js'
 
 export interface Field {
@@ -70,7 +81,7 @@ function fieldsOf(
   for (const { key, value } of contents.items) {
     const line = at((key as Node).range?.[0] ?? 0)
     if (!isScalar(key)) return defect(line, 'a key is no plain word', 'write key: value lines')
-    const name = String(key.value)
+    const name = scalarText(key)
     if (name === '<<') return defect(line, 'merge keys (<<) are not read', 'write the fields out')
     all.push({ key: name, line, node: (value as Node | null) ?? null })
   }
@@ -90,7 +101,7 @@ function repeatedKey(root: Node, at: (offset: number) => number): Defect | null 
       const seen = new Set<string>()
       for (const { key } of map.items) {
         if (!isScalar(key)) continue
-        const name = String(key.value)
+        const name = scalarText(key)
         if (seen.has(name)) {
           found = defect(
             at(key.range?.[0] ?? 0),
@@ -107,13 +118,18 @@ function repeatedKey(root: Node, at: (offset: number) => number): Defect | null 
   return found
 }
 
+/** The failsafe schema knows no scalar but text; nothing between a colon and a line end is an empty one. */
+function scalarText({ value }: Scalar): string {
+  return typeof value === 'string' ? value : ''
+}
+
 /**
  * A field as text: scalars as written (quotes and folding undone), a list or map on one line as its source text. Null: no
  * value. A block list or map, and an alias, is a defect.
  */
 export function textOf(fields: Fields, { key, line, node }: Field): string | null | Defect {
   if (node === null) return null
-  if (isScalar(node)) return node.value === null ? null : String(node.value).trim()
+  if (isScalar(node)) return scalarText(node).trim()
   if (isCollection(node) && node.flow === true) return fields.sourceOf(node)
   return defect(line, `${key} is no text`, 'write it as one text, in quotes where needed')
 }
@@ -122,20 +138,25 @@ export function textOf(fields: Fields, { key, line, node }: Field): string | nul
 export function isEmpty({ node }: Field): boolean {
   if (node === null) return true
   if (!isScalar(node)) return false
-  const text = String(node.value ?? '')
+  const text = scalarText(node)
   return text.trim() === '' || (node.type === 'PLAIN' && /^(?:~|null|Null|NULL)$/.test(text))
+}
+
+/** True where a comment follows an unquoted text on its line, which is rarely what was meant. */
+export function hasComment({ node }: Field): boolean {
+  return isScalar(node) && node.type === 'PLAIN' && (node.comment ?? '') !== ''
 }
 
 /** `true` or `false` as YAML 1.2 spells them, quoted or not; null: something else. */
 export function booleanOf({ node }: Field): boolean | null {
-  const text = isScalar(node) ? String(node.value) : ''
+  const text = isScalar(node) ? scalarText(node) : ''
   if (/^(?:true|True|TRUE)$/.test(text)) return true
   return /^(?:false|False|FALSE)$/.test(text) ? false : null
 }
 
 /** The texts of a scalar or of a flat list, each with its line; a defect for maps, nested lists and aliases. */
 export function textsOf(fields: Fields, { key, line, node }: Field): readonly string[] | Defect {
-  if (isScalar(node)) return [String(node.value ?? '')]
+  if (isScalar(node)) return [scalarText(node)]
   if (!isSeq(node)) return defect(line, `${key} is no list of names`, `write ${key}: A, B`)
   const texts: string[] = []
   for (const item of node.items as readonly (Node | null)[]) {
@@ -143,7 +164,7 @@ export function textsOf(fields: Fields, { key, line, node }: Field): readonly st
       const place = item === null ? line : fields.lineOf(item)
       return defect(place, `${key} has an entry that is no plain name`, `write ${key}: A, B`)
     }
-    texts.push(String(item.value ?? ''))
+    texts.push(scalarText(item))
   }
   return texts
 }
