@@ -33,7 +33,11 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'exec',
     arguments: '<argv...>',
     text: 'run one command inside the boundary, its stdio passed through, its exit status mirrored',
-    example: ['harness exec -- npm test', 'harness exec --process-write-subtree build --limit memory=512MiB -- make'],
+    example: [
+      'harness exec -- npm test',
+      'harness exec --process-write-subtree build --limit memory=512MiB -- make',
+      'harness exec --tty --process-write-subtree . -- vi notes.txt',
+    ],
   },
   {
     name: 'explain',

@@ -65,7 +65,7 @@ t.test('what is refused names the fix', async t => {
     { words: ['run', '--input'], code: 'bad-arguments', says: /argument missing/ },
     { words: ['exec'], code: 'bad-arguments', says: /missing required argument 'argv'/ },
     { words: ['run', '--hooks', 'h.json', '--input', 'x'], code: 'not-built-yet', says: /--hooks is not built yet/ },
-    { words: ['exec', '--tty', '--', 'vi'], code: 'not-built-yet', says: /--tty/ },
+    { words: ['run', '--tty', '--input', 'x'], code: 'bad-arguments', says: /--tty/ },
     { words: ['chat', '--model', 'x'], code: 'not-built-yet', says: /harness chat/ },
     { words: ['workflow', 'run', '--flow', 'f.yaml'], code: 'not-built-yet', says: /harness workflow/ },
   ]
