@@ -83,9 +83,12 @@ export class AppendFile {
     }
   }
 
-  /** Writes what was pushed, makes it durable and closes. A refusal that {@link settle} has given is not given again. */
-  close(): Refusal | null {
-    const fd = this.#failed === null ? this.#write() : null
+  /**
+   * Writes what was pushed and makes it durable, or drops it, and closes. A refusal that {@link settle} has given is not
+   * given again.
+   */
+  close(pending: 'write' | 'drop'): Refusal | null {
+    const fd = this.#failed === null && pending === 'write' ? this.#write() : null
     let refused = fd instanceof Refusal ? fd : null
     try {
       if (typeof fd === 'number') fdatasyncSync(fd)

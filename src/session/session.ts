@@ -53,7 +53,7 @@ export class Session implements Journal {
   readonly #parts: SessionParts
   readonly #file: AppendFile
   #turns: number
-  #filed: boolean
+  #filed = false
   #closed = false
 
   constructor(parts: SessionParts) {
@@ -65,7 +65,6 @@ export class Session implements Journal {
     this.notes = notes
     this.#turns = turns
     this.#file = new AppendFile({ folder, name: nameOf(id), file, ...(calls === undefined ? {} : { calls }) })
-    this.#filed = file !== null
     for (const line of head) this.#file.push(lineOf(line))
     if (open.size === 0) process.once('exit', closeAll)
     open.add(this)
@@ -75,7 +74,7 @@ export class Session implements Journal {
     return this.#parts.folder.pathOf(nameOf(this.id))
   }
 
-  /** True once something of it is on disk. */
+  /** True once something of this run is on disk. */
   get filed(): boolean {
     return this.#filed
   }
@@ -111,7 +110,7 @@ export class Session implements Journal {
   }
 
   /**
-   * Writes what was not settled yet, where the session was filed at all, and gives the lock back. A refusal says what could
+   * Writes what was not settled yet, where anything was, and gives the lock back. A refusal says what could
    * not be kept. Calling it again does nothing.
    */
   close(): Refusal | null {
@@ -119,7 +118,7 @@ export class Session implements Journal {
     this.#closed = true
     open.delete(this)
     if (open.size === 0) process.removeListener('exit', closeAll)
-    const refusal = this.#filed ? this.#file.close() : null
+    const refusal = this.#file.close(this.#filed ? 'write' : 'drop')
     this.#parts.lock?.release()
     if (this.#parts.ownsFolder) this.#parts.folder.close()
     return refusal

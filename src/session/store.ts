@@ -90,6 +90,8 @@ export interface StoredSession extends SessionContent {
 
 /** The whole of a session, without its torn tail; nothing is changed on disk. Refuses as {@link resumeSession} does. */
 export function readStored(folder: SessionFolder, id: string): StoredSession | Refusal {
+  // An id becomes a name in the folder, and only a legal one stays in it.
+  if (!isSessionId(id)) return notAnId(id)
   for (const version of [2, 1] as const) {
     const name = version === 2 ? nameOf(id) : `${id}.json`
     const bytes = folder.read(name, SESSION_BYTES_MAX)
@@ -153,7 +155,6 @@ export async function forkSession(
   path: string,
   id: string,
 ): Promise<{ readonly id: string; readonly path: string } | Refusal> {
-  if (!isSessionId(id)) return notAnId(id)
   const folder = opened(path, 'null')
   if (folder instanceof Refusal) return folder
   const session = guarded(folder, path, () => {
