@@ -1,7 +1,7 @@
 /** What the probes of a hook say about it, rule by rule (hookcheck.md §4.9). Pure: results in, findings out. */
 import { HOOK_CONSULTATION_MS_DEFAULT } from '../bounds.js'
 import type { Outcome } from '../outcome.js'
-import type { ProbeAnswer, ProbeResults } from './probe-run.js'
+import { hasTimedOut, type ProbeAnswer, type ProbeResults } from './probe-run.js'
 import type { ProbeTimes, Severity } from './report.js'
 
 export interface ProbeFinding {
@@ -88,7 +88,7 @@ function rounded(ms: number): number {
 
 function speed(results: ProbeResults, { timeoutMs }: ProbedHook): ProbeFinding[] {
   const limit = timeoutMs ?? HOOK_CONSULTATION_MS_DEFAULT
-  const late = results.asked.filter(({ answer }) => answer.outcome?.ending.kind === 'timed-out')
+  const late = results.asked.filter(({ answer }) => hasTimedOut(answer))
   const [first] = late
   if (first !== undefined)
     return [
@@ -106,7 +106,7 @@ function goodDocuments({ asked, samples }: ProbeResults): ProbeFinding[] {
   const found: ProbeFinding[] = []
   for (const { document, answer } of asked.filter(({ document }) => document.probe === 'P1')) {
     const { decision } = answer
-    if (decision.kind === 'failed' && !isBadReply(answer))
+    if (decision.kind === 'failed' && !isBadReply(answer) && !hasTimedOut(answer))
       found.push(error('HC903', `it fails on a harmless document (${document.label}): ${decision.reason}`))
     if (decision.kind === 'block')
       found.push(
@@ -216,7 +216,7 @@ function said({ decision }: ProbeAnswer): string {
 
 function stdin(results: ProbeResults): ProbeFinding[] {
   const base = verdictOn(results, 'P1')
-  if (base === undefined) return []
+  if (base === undefined || hasTimedOut(base)) return []
   const found: ProbeFinding[] = []
   for (const [probe, what] of [
     ['P5', 'a document of 1 MiB'],
@@ -224,7 +224,7 @@ function stdin(results: ProbeResults): ProbeFinding[] {
   ] as const) {
     const answer = verdictOn(results, probe)
     if (answer === undefined) continue
-    if (answer.outcome?.ending.kind === 'timed-out') found.push(error('HC907', `it hangs on ${what}`))
+    if (hasTimedOut(answer)) found.push(error('HC907', `it hangs on ${what}`))
     else if (answer.decision.kind === 'failed' && base.decision.kind !== 'failed')
       found.push(error('HC907', `it fails on ${what}: ${answer.decision.reason}`))
   }

@@ -82,8 +82,10 @@ export interface ProbeResults {
     readonly scrubbed: ProbeAnswer
     readonly names: readonly string[] | null
   }
-  /** Probes left out because the time was over. */
+  /** Probes left out because the time was over, or the hook answers nothing in its own. */
   readonly skipped: readonly string[]
+  /** It answered no harmless document in its time. */
+  readonly silent: boolean
   readonly runs: number
 }
 
@@ -97,10 +99,16 @@ export async function probeHook(context: ProbeContext): Promise<ProbeResults> {
   return new Prober(context).run()
 }
 
+export function hasTimedOut({ outcome }: ProbeAnswer): boolean {
+  return outcome?.ending.kind === 'timed-out'
+}
+
 class Prober {
   readonly #asked: Asked[] = []
   readonly #skipped = new Set<string>()
   #runs = 0
+  /** It answers no harmless document in its time: nothing more is learnt from asking others. */
+  #silent = false
 
   constructor(readonly context: ProbeContext) {}
 
@@ -108,12 +116,13 @@ class Prober {
     const { context } = this
     const before = context.workspaceDigest()
     await this.#askAll(benign(context))
+    const interrupted = await this.#interrupt()
+    this.#silent = this.#asked.length > 0 && this.#asked.every(({ answer }) => hasTimedOut(answer))
     const samples = await this.#samples()
     await this.#askAll([...unusual(context), ...broken(context)])
     const injected = await this.#inject()
     const repeated = await this.#repeat()
     const parallel = await this.#parallel()
-    const interrupted = await this.#interrupt()
     const compared = await this.#compare()
     return {
       on: context.hook.on,
@@ -126,14 +135,15 @@ class Prober {
       touchedWorkspace: context.workspaceDigest() !== before,
       compared,
       skipped: [...this.#skipped],
+      silent: this.#silent,
       runs: this.#runs,
     }
   }
 
-  /** Null, and the probe noted as left out, where the time is over. */
+  /** Null, and the probe noted as left out, where the time is over or the hook answers nothing. */
   async #ask(probe: string, bytes: Uint8Array, options?: AskOptions): Promise<ProbeAnswer | null> {
     const { clock, until, stop, ask } = this.context
-    if (stop.aborted || clock.now() >= until) {
+    if (this.#silent || stop.aborted || clock.now() >= until) {
       this.#skipped.add(probe)
       return null
     }

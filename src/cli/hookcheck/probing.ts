@@ -105,11 +105,9 @@ async function probeIn(folder: string, request: ProbingRequest): Promise<Probed>
       stop: io.stop,
     })
     runs += results.runs
+    const why = results.silent ? 'it answers nothing in its time' : 'the time for all probes was over'
     for (const probe of results.skipped)
-      skipped.push({
-        rule: 'HC9xx',
-        reason: `hook ${spec.index}: ${probe} was left out, the time for all probes was over`,
-      })
+      skipped.push({ rule: 'HC9xx', reason: `hook ${spec.index}: ${probe} was left out, ${why}` })
     const took = timesOf(results)
     if (took !== null) times.set(spec.index, took)
     const starts = !request.findings.some(
