@@ -17,6 +17,7 @@ import { longStream } from './rows/long-stream.js'
 import { peers } from './rows/peers.js'
 import { rate } from './rows/rate.js'
 import { requests } from './rows/requests.js'
+import { skills } from './rows/skills.js'
 import { soakRow } from './rows/soak.js'
 import { streams } from './rows/streams.js'
 import { turn } from './rows/turn.js'
@@ -31,6 +32,7 @@ export const ROWS: readonly Row[] = [
   version,
   exec,
   folders,
+  skills,
   turn,
   gap,
   longRun,

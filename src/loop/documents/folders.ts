@@ -1,11 +1,13 @@
 /**
- * Folders of documents as they are read: every name is landed first, and what lands outside the folder the operator named
- * is not opened. A file that is reached by two names is read once. Sizes are looked at before anything is read.
+ * Folders of documents as they are read: what lands outside the folder the operator named is not opened, and no link is
+ * followed without being judged. A file that is reached by two names is read once. Sizes are looked at before anything is read.
  */
-import { closeSync, readdirSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { DOCUMENT_BYTES_MAX } from '../../bounds.js'
 import { errnoOf, Refusal } from '../../errors.js'
-import { openGuardedFile, readAll } from '../../paths/guarded-file.js'
+import { isUnseen, realFiles } from '../../paths/file-view.js'
+import { type OpenedFile, openFileIn, openGuardedFile, readAll } from '../../paths/guarded-file.js'
+import { type GuardedFolder, openGuardedFolder, systemRefusal } from '../../paths/guarded-folder.js'
 import { componentsBelow, join, type LandedPlace, type Landing, land } from '../../paths/resolve.js'
 import { shown } from '../../paths/walk.js'
 import { type Defect, defect, isDefect } from './problems.js'
@@ -14,22 +16,36 @@ export interface DocumentFolder {
   /** As the operator spelled it. */
   readonly spelled: string
   readonly root: LandedPlace
+  /** Held open while it is read, so that a file costs only the steps below it. */
+  readonly held: GuardedFolder
 }
 
-/** The folder `path` of option `flag`. Throws `missing`, `not-a-directory`, and what landing refuses. */
-export function openFolder(path: string, flag: string, cwd: string): DocumentFolder {
+/**
+ * `use` with the folder `path` of option `flag`, relative to `cwd`. Throws `missing`, `not-a-directory`, `special-filesystem`
+ * and what landing refuses.
+ */
+export function withFolder<Result>(
+  { path, flag, cwd }: { readonly path: string; readonly flag: string; readonly cwd: string },
+  use: (folder: DocumentFolder) => Result,
+): Result {
   const landing = land(path, { cwd })
   if (landing instanceof Refusal) throw landing
   const { landed, identity, exists, type } = landing
+  const option = `${flag} ${shown(path)}`
   if (!exists) {
-    throw new Refusal(
-      'missing',
-      { path: landed },
-      `${flag} ${shown(path)} does not exist: give a folder, or leave it out`,
-    )
+    throw new Refusal('missing', { path: landed }, `${option} does not exist: give a folder, or leave it out`)
   }
-  if (type === 'folder') return { spelled: path.replace(/(?<=.)\/+$/, ''), root: { path: landed, identity } }
-  throw new Refusal('not-a-directory', { path: landed }, `${flag} ${shown(path)} is a ${type}: give a folder`)
+  if (type !== 'folder') {
+    throw new Refusal('not-a-directory', { path: landed }, `${option} is a ${type}: give a folder`)
+  }
+  const root = { path: landed, identity }
+  const held = openGuardedFolder({ root, components: [] }, 'refuse')
+  if (held instanceof Refusal) throw held
+  try {
+    return use({ spelled: path.replace(/(?<=.)\/+$/, ''), root, held })
+  } finally {
+    held.close()
+  }
 }
 
 /** How a file below the folder is called in messages. */
@@ -61,13 +77,8 @@ export function listIn(folder: DocumentFolder, names: readonly string[]): readon
   if (landing === 'absent') return defect(null, 'it does not exist', 'name a folder that does')
   if (isDefect(landing)) return landing
   if (landing.type !== 'folder') return defect(null, `it is a ${landing.type}`, 'name a folder')
-  try {
-    return readdirSync(landing.landed).sort()
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    return defect(null, `it cannot be listed (${errno})`, 'let this user read it')
-  }
+  const listed = realFiles.list(landing.landed)
+  return isUnseen(listed) ? defect(null, `it cannot be listed (${listed.errno})`, 'let this user read it') : listed
 }
 
 export interface ReadFile {
@@ -78,18 +89,12 @@ export interface ReadFile {
 
 /** One document's text. `absent` when nothing is there. */
 export function readIn(folder: DocumentFolder, names: readonly string[]): ReadFile | 'absent' | Defect {
-  const landing = landIn(folder, names)
-  if (landing === 'absent' || isDefect(landing)) return landing
-  const components = componentsBelow(landing, folder.root) ?? []
-  const opened = openGuardedFile({ root: folder.root, components })
-  if (opened instanceof Refusal) return defect(null, opened.message, 'put a plain, readable file there')
+  // Without a link on the way the names are where it lands, and the guarded open is proof of that.
+  const plain = openPlain(folder, names)
+  const opened = plain instanceof Refusal ? openLanded(folder, names) : plain
+  if (opened === 'absent' || isDefect(opened)) return opened
   try {
-    const bytes = Number(opened.stat.size)
-    if (bytes > DOCUMENT_BYTES_MAX) {
-      return defect(null, `it has ${bytes} bytes, over the bound of ${DOCUMENT_BYTES_MAX}`, 'make it shorter')
-    }
-    const text = decode(readAll(opened.fd, bytes))
-    return isDefect(text) ? text : { text, key: `${landing.identity.dev}:${landing.identity.ino}` }
+    return readOpened(opened)
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
@@ -97,6 +102,41 @@ export function readIn(folder: DocumentFolder, names: readonly string[]): ReadFi
   } finally {
     closeSync(opened.fd)
   }
+}
+
+function openPlain({ held, root }: DocumentFolder, names: readonly string[]): OpenedFile | Refusal {
+  const path = join(root.path, names)
+  let at = held
+  try {
+    for (const name of names.slice(0, -1)) {
+      const next = at.open(name)
+      if (next instanceof Refusal) return next
+      if (at !== held) at.close()
+      at = next
+    }
+    return openFileIn(at, names[names.length - 1] ?? '', path)
+  } catch (error) {
+    return systemRefusal(error, path)
+  } finally {
+    if (at !== held) at.close()
+  }
+}
+
+function openLanded(folder: DocumentFolder, names: readonly string[]): OpenedFile | 'absent' | Defect {
+  const landing = landIn(folder, names)
+  if (landing === 'absent' || isDefect(landing)) return landing
+  const components = componentsBelow(landing, folder.root) ?? []
+  const opened = openGuardedFile({ root: folder.root, components })
+  return opened instanceof Refusal ? defect(null, opened.message, 'put a plain, readable file there') : opened
+}
+
+function readOpened({ fd, stat: { size, dev, ino } }: OpenedFile): ReadFile | Defect {
+  const bytes = Number(size)
+  if (bytes > DOCUMENT_BYTES_MAX) {
+    return defect(null, `it has ${bytes} bytes, over the bound of ${DOCUMENT_BYTES_MAX}`, 'make it shorter')
+  }
+  const text = decode(readAll(fd, bytes))
+  return isDefect(text) ? text : { text, key: `${dev}:${ino}` }
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -2,7 +2,7 @@
 import { type AgentDocument, parseAgent } from './agents.js'
 import { Collection, takeAgents, takeSkills } from './collect.js'
 import type { Documents } from './documents.js'
-import { type DocumentFolder, fileIn, landIn, openFolder } from './folders.js'
+import { type DocumentFolder, fileIn, landIn, withFolder } from './folders.js'
 import { readMemories } from './memories.js'
 import { takePlugin } from './plugins.js'
 import { badDocument, type DocumentProblem } from './problems.js'
@@ -34,15 +34,17 @@ export function loadDocuments(folders: DocumentFolders): Documents {
   }
   const skills = new Collection<SkillDocument>('skills', parseSkill, report)
   const agents = new Collection<AgentDocument>('agents', parseAgent, report)
-  for (const path of folders.skills) takeSkillFolder(skills, openFolder(path, '--skills-dir', cwd))
+  for (const path of folders.skills) {
+    withFolder({ path, flag: '--skills-dir', cwd }, folder => takeSkillFolder(skills, folder))
+  }
   for (const path of folders.agentsAre === 'read' ? folders.agents : []) {
-    takeAgents(agents, openFolder(path, '--agents-dir', cwd), [], '')
+    withFolder({ path, flag: '--agents-dir', cwd }, folder => takeAgents(agents, folder, [], ''))
   }
+  const targets = { skills, agents: folders.agentsAre === 'read' ? agents : null, report }
   for (const path of folders.plugins) {
-    const targets = { skills, agents: folders.agentsAre === 'read' ? agents : null, report }
-    takePlugin(openFolder(path, '--plugin-dir', cwd), targets)
+    withFolder({ path, flag: '--plugin-dir', cwd }, folder => takePlugin(folder, targets))
   }
-  const memories = readMemories(folders.memories.map(path => openFolder(path, '--memory-dir', cwd)))
+  const memories = readMemories(folders.memories, cwd)
   return { skills: skills.all(), agents: agents.all(), memories, problems }
 }
 

@@ -4,7 +4,7 @@
  */
 import { DOCUMENTS_MAX } from '../../bounds.js'
 import { Refusal } from '../../errors.js'
-import { type DocumentFolder, fileIn, listIn, readIn } from './folders.js'
+import { type DocumentFolder, fileIn, listIn, readIn, withFolder } from './folders.js'
 import { splitFrontMatter } from './front-matter.js'
 import { badDocument, type Defect, defect, hiddenCharacter, isDefect } from './problems.js'
 import { type Fields, readFields, textOf } from './yaml-fields.js'
@@ -27,21 +27,23 @@ export interface Memory {
 }
 
 /** Every `*.md` of the folders, by name. Throws `bad-document` for the first that does not fit, `over-bound` for too many. */
-export function readMemories(folders: readonly DocumentFolder[]): readonly Memory[] {
+export function readMemories(paths: readonly string[], cwd: string): readonly Memory[] {
   const byId = new Map<string, Memory>()
-  for (const folder of folders) {
-    const names = listIn(folder, [])
-    if (isDefect(names)) throw badDocument({ file: folder.spelled, ...names })
-    for (const name of names.filter(one => one.endsWith('.md'))) {
-      const memory = readMemory(folder, name)
-      const twin = byId.get(memory.id)
-      if (twin !== undefined) refuse(memory.file, defect(null, `${twin.file} has the same id`, 'rename one'))
-      byId.set(memory.id, memory)
-      if (byId.size > DOCUMENTS_MAX) throw tooMany(byId.size)
-    }
-  }
+  for (const path of paths) withFolder({ path, flag: '--memory-dir', cwd }, folder => readVault(folder, byId))
   for (const memory of byId.values()) checkSupersession(memory, byId)
   return [...byId.values()]
+}
+
+function readVault(folder: DocumentFolder, byId: Map<string, Memory>): void {
+  const names = listIn(folder, [])
+  if (isDefect(names)) throw badDocument({ file: folder.spelled, ...names })
+  for (const name of names.filter(one => one.endsWith('.md'))) {
+    const memory = readMemory(folder, name)
+    const twin = byId.get(memory.id)
+    if (twin !== undefined) refuse(memory.file, defect(null, `${twin.file} has the same id`, 'rename one'))
+    byId.set(memory.id, memory)
+    if (byId.size > DOCUMENTS_MAX) throw tooMany(byId.size)
+  }
 }
 
 function tooMany(seen: number): Refusal<'over-bound'> {
