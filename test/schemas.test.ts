@@ -64,7 +64,7 @@ function* damaged(value: unknown, path = ''): Generator<{ readonly what: string;
 }
 
 /** Keys whose value is any JSON. */
-const OPEN_KEYS: ReadonlySet<string> = new Set(['arguments', 'value', 'output', 'payload', 'details'])
+const OPEN_KEYS: ReadonlySet<string> = new Set(['arguments', 'value', 'output', 'payload', 'details', 'structured'])
 
 /** What may be absent, after its kind; every other key that a sample has is required. */
 const OPTIONAL: ReadonlySet<string> = new Set([
@@ -83,6 +83,7 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   'outcome.stream_failures',
   'header.parent',
   'header.forked_from',
+  'end.structured',
 ])
 
 type Problem = (value: unknown) => string | null

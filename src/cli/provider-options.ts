@@ -47,6 +47,13 @@ export function modelChoice(given: Given, io: Pick<Io, 'env' | 'cwd'>): ModelCho
   }
 }
 
+/** What is sent for a model that a document of this run names: aliases are those of the provider, as for `--model`. */
+export function modelNamed(given: Given, asked: string): string {
+  const name = given.one('--provider')
+  if (name === undefined || given.one('--base-url') !== undefined) return asked
+  return resolveModel(providerNamed(name, given.configuration.providers), asked)
+}
+
 function modelName(given: Given, provider: Provider | undefined): string {
   const asked = given.one('--model') ?? provider?.model
   if (asked === undefined) throw new Refusal('model-missing', {}, 'no model: give --model NAME')

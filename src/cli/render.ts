@@ -6,10 +6,13 @@
  */
 import { limitText } from '../confinement/limit-units.js'
 import type { HarnessEvent } from '../events.js'
+import { exactJson } from '../json.js'
 import { escapeLines, oneLine } from './terminal-text.js'
 
 export interface RenderOptions {
   readonly json: boolean
+  /** With an answer schema stdout is for the answer alone: prose is progress. */
+  readonly answerOnly: boolean
   readonly quiet: boolean
   readonly color: boolean
   readonly stdout: (text: string) => void
@@ -42,6 +45,10 @@ const PROGRESS: Lines = {
   'confinement-hint': e => `  hint: ${oneLine(e.text)}`,
   'tool-completed': e =>
     e.failed ? `  failed${e.code === undefined ? '' : ` [${e.code}]`} ${oneLine(e.reason ?? '')}`.trimEnd() : null,
+  answered: () => '  answered',
+  'delegate-started': e => `  delegate ${e.call_id}: ${oneLine(e.task, 120)}`,
+  'delegate-finished': e => `  delegate ${e.call_id} ended: ${stopText(e.stop)} after ${e.turns} turn(s)`,
+  delegated: e => inside(e, lineOf(PROGRESS, e.event)),
   'cancel-requested': e => `stopping (${e.by})`,
   session: e => `session ${e.id}`,
 }
@@ -52,6 +59,12 @@ const ALWAYS: Lines = {
   finished: e => (e.stop.kind === 'completed' ? null : `stopped: ${stopText(e.stop)}`),
   failed: e => `failed [${e.code}] ${oneLine(e.reason, 2_000)}`,
   refused: e => `refused [${e.code}] ${escapeLines(e.reason)}`,
+  delegated: e => inside(e, lineOf(ALWAYS, e.event)),
+}
+
+/** A line about a delegate, behind the call that started it: several can run at one time. */
+function inside({ call_id }: Of<'delegated'>, line: string | null): string | null {
+  return line === null ? null : `  [${oneLine(call_id)}] ${line}`
 }
 
 /** Purposes of launches whose end is not told as such. */
@@ -85,15 +98,17 @@ export function renderer(options: RenderOptions): {
   readonly end: () => void
 } {
   if (options.json) {
-    return { emit: event => options.stdout(`${JSON.stringify(event)}\n`), end: () => {} }
+    return { emit: event => options.stdout(`${jsonLine(event)}\n`), end: () => {} }
   }
+  const prose = proseSink(options)
+  let answer: Of<'answered'>['value'] | null = null
   const paint = (style: keyof typeof STYLES, text: string): string =>
     options.color ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text
   let midLine = false
   /** Launches whose end is no news: they only try the boundary, or `hook-ran` tells of them. */
   const probes = new Set<string>()
   const endLine = (): void => {
-    if (midLine) options.stdout('\n')
+    if (midLine) prose('\n')
     midLine = false
   }
   const note = (style: keyof typeof STYLES, line: string | null): void => {
@@ -107,7 +122,7 @@ export function renderer(options: RenderOptions): {
   }
   const emit = (event: HarnessEvent): void => {
     if (event.kind === 'text-delta') {
-      options.stdout(event.text)
+      prose(event.text)
       midLine = !event.text.endsWith('\n')
       return
     }
@@ -115,10 +130,27 @@ export function renderer(options: RenderOptions): {
     if (event.kind === 'turn-retried' && midLine) note('yellow', 'discard the text above: its turn is tried again')
     if (event.kind === 'started')
       for (const { tool, reason } of event.withheld) note('yellow', `note: ${tool} withheld: ${reason}`)
+    if (event.kind === 'answered') answer = event.value
+    if (event.kind === 'finished' && event.stop.kind === 'completed' && answer !== null && options.answerOnly) {
+      endLine()
+      options.stdout(`${exactJson(answer)}\n`)
+    }
     note(event.kind === 'warning' ? 'yellow' : 'red', lineOf(ALWAYS, event))
     if (!isProbe(event) && !options.quiet) note('dim', lineOf(PROGRESS, event))
   }
   return { emit, end: endLine }
+}
+
+function proseSink({ answerOnly, quiet, stdout, stderr }: RenderOptions): (text: string) => void {
+  if (!answerOnly) return stdout
+  return quiet ? () => {} : text => stderr(escapeLines(text))
+}
+
+/** An answer stands in the record as the model wrote it, to the digit. */
+function jsonLine(event: HarnessEvent): string {
+  if (event.kind !== 'answered') return JSON.stringify(event)
+  const { kind, call_id, value } = event
+  return `${JSON.stringify({ kind, call_id }).slice(0, -1)},"value":${exactJson(value)}}`
 }
 
 function lineOf(lines: Lines, event: HarnessEvent): string | null {

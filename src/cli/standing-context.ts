@@ -1,5 +1,6 @@
 /** The standing instruction of a run with these options, from what its surroundings turned out to be. */
 import { buildContext, type StandingContext } from '../loop/context.js'
+import type { ChildFacts } from '../loop/run-state.js'
 import { type OperatorFiles, workspaceFacts } from './context-files.js'
 import type { Given } from './parse.js'
 import type { Surroundings } from './surroundings.js'
@@ -9,11 +10,13 @@ export function standingContext(
   given: Given,
   { reach, tools, boundary, programs, documents }: Surroundings,
   files: OperatorFiles,
+  { child }: { readonly child?: ChildFacts } = {},
 ): StandingContext {
   const scope = given.all('--write-scope')
   return buildContext({
     tools,
     documents,
+    ...(child === undefined ? { owned: ownedTools(given) } : { child }),
     writeScope: given.one('--scope-announce') === 'silent' ? [] : scope,
     ...files,
     workspace: workspaceFacts(given, reach.workspace.path, workspaceReader(reach.workspace)),
@@ -27,4 +30,9 @@ export function standingContext(
     platform: { os: process.platform, arch: process.arch },
     now: new Date(),
   })
+}
+
+/** What the loop itself publishes with these options. */
+function ownedTools(given: Given): { readonly answer: boolean; readonly delegate: boolean } {
+  return { answer: given.has('--output-schema'), delegate: given.has('--delegate') }
 }

@@ -63,6 +63,14 @@ export interface Spent {
 
 export const NOTHING_SPENT: Spent = { usage: null, microUsd: null }
 
+/** What both have spent together. */
+export function addSpent(one: Spent, other: Spent): Spent {
+  return {
+    usage: other.usage === null ? one.usage : addUsage(one.usage, other.usage),
+    microUsd: other.microUsd === null ? one.microUsd : (one.microUsd ?? 0) + other.microUsd,
+  }
+}
+
 /** Adds one turn's figures. */
 export function spend(spent: Spent, usage: Usage | undefined, price: Price | undefined): Spent {
   return {

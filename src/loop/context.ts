@@ -8,8 +8,9 @@ import { INSTRUCTION_BYTES_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { ContextEntry } from '../events.js'
 import type { ToolPort } from '../tools/port.js'
+import type { AgentDocument } from './documents/agents.js'
 import { type Documents, NO_DOCUMENTS } from './documents/documents.js'
-import { toolText } from './tool-text.js'
+import { DELEGATE_TEXT, type OwnedByLoop, toolText } from './tool-text.js'
 
 /** A file given by the operator. `source` is the path as it was spelled. */
 export interface ProvidedFile {
@@ -45,6 +46,10 @@ export interface ContextParts {
   readonly writeScope: readonly string[]
   /** Skills, memories and agents to list; absent: none. */
   readonly documents?: Pick<Documents, 'skills' | 'memories' | 'agents'>
+  /** What the loop adds to `tools`; absent: nothing. */
+  readonly owned?: OwnedByLoop
+  /** Of a delegate: the agent that it is, if any. Absent: it is none. */
+  readonly child?: { readonly agent: AgentDocument | null }
   readonly operatorInstructions: ProvidedFile | null
   readonly provided: readonly ProvidedFile[]
   readonly workspace: WorkspaceFacts
@@ -67,8 +72,8 @@ interface Layer extends Omit<ContextEntry, 'bytes' | 'sha256'> {
 
 /** The instruction and its manifest; a thrown `over-bound` when the instruction passes 256 KiB. */
 export function buildContext(parts: ContextParts): StandingContext {
-  const layers = layersOf(parts).filter(layer => layer.text !== '')
-  const instruction = layers.map(render).join('\n')
+  const layers = [...layersOf(parts).filter(layer => layer.text !== ''), ...childLayers(parts)]
+  const instruction = layers.flatMap(layer => (layer.text === '' ? [] : [render(layer)])).join('\n')
   const bytes = Buffer.byteLength(instruction)
   if (bytes > INSTRUCTION_BYTES_MAX) {
     const said = `the instruction has ${bytes} bytes, over the bound of ${INSTRUCTION_BYTES_MAX}: give less context`
@@ -87,7 +92,11 @@ function layersOf(parts: ContextParts): Layer[] {
       kind: 'harness_instructions',
       trust: 'harness',
       cache: 'static',
-      text: toolText(parts.tools, { writeScope: parts.writeScope, documents: parts.documents ?? NO_DOCUMENTS }),
+      text: toolText(parts.tools, {
+        writeScope: parts.writeScope,
+        documents: parts.documents ?? NO_DOCUMENTS,
+        ...(parts.owned === undefined ? {} : { owned: parts.owned }),
+      }),
     },
     ...(operatorInstructions === null
       ? []
@@ -133,6 +142,19 @@ function layersOf(parts: ContextParts): Layer[] {
       text: executionText(parts),
     },
   ]
+}
+
+/** What makes a delegate of it, behind what it shares with its parent. An agent is in the manifest even without a body. */
+function childLayers({ child }: ContextParts): Layer[] {
+  if (child === undefined) return []
+  const { agent } = child
+  const told = { id: 'delegate.instructions', kind: 'harness_instructions', trust: 'harness', cache: 'static' } as const
+  const layers: Layer[] = [{ ...told, text: DELEGATE_TEXT }]
+  if (agent === null) return layers
+  const { name, file: source, model, effort, body: text } = agent
+  const asked = { ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }) }
+  const body = { id: 'delegate.agent', kind: 'operator_instructions', trust: 'operator', cache: 'session' } as const
+  return [...layers, { ...body, source, agent: name, ...asked, text }]
 }
 
 function workspaceText({ workspace, platform, now }: ContextParts): string {

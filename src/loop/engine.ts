@@ -8,22 +8,60 @@ import { TOOL_DESCRIPTION_BYTES_MAX, TOOLS_PER_TURN_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { Stop } from '../events.js'
 import type { ToolPort } from '../tools/port.js'
+import { answerTool } from './answer/answer-tool.js'
 import { NOTHING_SPENT, refuseBudget } from './budget.js'
 import { isId, pairItems } from './conversation.js'
-import { mayEnd } from './hooked.js'
+import type { Drive } from './delegates/child.js'
+import { delegateTool } from './delegates/delegate-tool.js'
+import { ending } from './ending.js'
+import { type OwnedTool, withOwnedTools } from './owned-tools.js'
 import { type Ended, keep, type LoopEnd, type LoopOptions, type Run, settleEnd } from './run-state.js'
 import { openStopping } from './stopping.js'
 import { takeTurn } from './turn.js'
 
 /** Drives the model to an end. Emits exactly one of `finished`, `failed`, `refused`, as the last event. */
 export async function runLoop(options: LoopOptions): Promise<LoopEnd> {
-  const refusal = refuseTools(options.tools) ?? refuseBudget(options.budget, options.rates, options.requestedModel)
+  const run = begin(options)
+  return run instanceof Refusal ? { kind: 'refused', refusal: run } : driveRun(run)
+}
+
+/** A delegate's loop: a bug in it is how the delegate ended, and what it has spent is known however that was. */
+const driveChild: Drive = async options => {
+  const run = begin(options)
+  if (run instanceof Refusal) return { end: { kind: 'refused', refusal: run }, turns: 0, spent: NOTHING_SPENT }
+  const end = await driveRun(run).catch((bug: unknown) => ({ kind: 'bug', reason: wordsOf(bug) }) as const)
+  return { end, turns: run.turns, spent: run.spent }
+}
+
+function begin(options: LoopOptions): Run | Refusal {
+  const tools = allTools(options, () => run)
+  const refusal = refuseTools(tools) ?? refuseBudget(options.budget, options.rates, options.requestedModel)
   if (refusal !== null) {
     options.emit({ kind: 'refused', code: refusal.code, reason: refusal.message })
-    return { kind: 'refused', refusal }
+    return refusal
   }
-  emitStart(options)
-  const run = openRun(options)
+  emitStart(options, tools)
+  const run = openRun(options, tools)
+  return run
+}
+
+/** With what the loop itself adds (contract §6). `run` is asked for by the first call. */
+function allTools({ tools, answer, delegates }: LoopOptions, run: () => Run): ToolPort {
+  const accept: Parameters<typeof answerTool>[1] = value => {
+    run().answer = value
+  }
+  const owned: OwnedTool[] = [
+    ...(answer === undefined ? [] : [answerTool(answer, accept)]),
+    ...(delegates === undefined ? [] : [delegateTool(delegates, run, driveChild)]),
+  ]
+  return withOwnedTools(tools, owned)
+}
+
+function wordsOf(bug: unknown): string {
+  return bug instanceof Error ? bug.message : String(bug)
+}
+
+async function driveRun(run: Run): Promise<LoopEnd> {
   try {
     const ended = await settleEnd(run, await cycle(run))
     // Before the last event, so that a stop that comes with it adds nothing after it.
@@ -31,8 +69,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopEnd> {
     return conclude(run, ended)
   } catch (bug) {
     run.stopping.dispose()
-    const reason = bug instanceof Error ? bug.message : String(bug)
-    options.emit({ kind: 'failed', code: 'bug', reason, turns: run.turns })
+    run.options.emit({ kind: 'failed', code: 'bug', reason: wordsOf(bug), turns: run.turns })
     throw bug
   }
 }
@@ -59,7 +96,7 @@ function overBound(name: string, limit: number, seen: number): Refusal<'over-bou
   return new Refusal('over-bound', { name, limit, seen }, `${name}: ${seen}, over the bound of ${limit}`)
 }
 
-function emitStart({ emit, started, requestedModel, tools, context, rates }: LoopOptions): void {
+function emitStart({ emit, started, requestedModel, context, rates }: LoopOptions, tools: ToolPort): void {
   const operations = tools.entries.flatMap(({ name }) => tools.resolve(name, {})?.operation ?? [])
   emit({
     kind: 'started',
@@ -86,14 +123,18 @@ function emitStart({ emit, started, requestedModel, tools, context, rates }: Loo
   emit({ kind: 'warning', code: 'unpriced-model', message })
 }
 
-function openRun(options: LoopOptions): Run {
+function openRun(options: LoopOptions, tools: ToolPort): Run {
   const { signal, clock, budget, emit, rates, requestedModel } = options
   const stopping = openStopping({ signal, clock, maxDurationMs: budget.maxDurationMs }, by =>
     emit({ kind: 'cancel-requested', by }),
   )
   const unpriced = new Set(rates === undefined || rates.models.has(requestedModel) ? [] : [requestedModel])
   const items = [...pairItems(options.items ?? []).items]
-  const run: Run = { options, stopping, items, turns: 0, text: '', spent: NOTHING_SPENT, continuations: 0, unpriced }
+  const run: Run = {
+    ...{ options, tools, stopping, items, unpriced },
+    ...{ turns: 0, text: '', spent: NOTHING_SPENT, continuations: 0 },
+    ...{ answer: null, nudges: 0, toolChoice: { kind: 'auto' }, share: 1, unobservable: null },
+  }
   keep(run, { kind: 'user-text', text: options.input })
   return run
 }
@@ -101,7 +142,7 @@ function openRun(options: LoopOptions): Run {
 async function cycle(run: Run): Promise<Ended> {
   for (;;) {
     const came = stopBeforeTurn(run) ?? (await takeTurn(run))
-    const ended = came?.kind === 'completed' ? await mayEnd(run) : came
+    const ended = came?.kind === 'completed' ? await ending(run) : came
     if (ended !== null) return ended
   }
 }
@@ -115,8 +156,8 @@ function stopBeforeTurn({ stopping, turns, options }: Run): Stop | null {
 }
 
 function conclude(run: Run, ended: Ended): LoopEnd {
-  const { turns, text, items, spent, options } = run
-  const totals = { turns, text, items, usage: spent.usage, microUsd: spent.microUsd }
+  const { turns, text, answer: structured, items, spent, options } = run
+  const totals = { turns, text, structured, items, usage: spent.usage, microUsd: spent.microUsd }
   if (ended.kind === 'failed') {
     options.emit({ kind: 'failed', code: ended.code, reason: ended.reason, turns })
     return { ...ended, ...totals }

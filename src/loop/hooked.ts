@@ -5,7 +5,7 @@
 import { STOP_CONTINUATIONS_MAX } from '../bounds.js'
 import type { Stop } from '../events.js'
 import type { Consulted, HookedCall, HookMoment } from '../hooks/port.js'
-import { isJsonObject, type Json } from '../json.js'
+import { exactJson, isJsonObject, type Json } from '../json.js'
 import { failure } from '../tools/failures.js'
 import type { ToolOutcome } from '../tools/port.js'
 import { boundedOutcome } from './conversation.js'
@@ -56,10 +56,12 @@ function withNotes(output: Json, notes: readonly string[]): Json {
  * fails does not hold the run open, and one that never has enough is told to be so.
  */
 export async function mayEnd(run: Run): Promise<Stop | null> {
-  const { hooks, emit } = run.options
+  const { hooks, emit, delegate } = run.options
   const completed: Stop = { kind: 'completed' }
-  if (hooks === undefined) return completed
-  const { decision, hook } = await hooks.stop({ text: run.text, continuations: run.continuations }, momentOf(run))
+  // How a delegate ends is its parent's to judge (contract §16.4).
+  if (hooks === undefined || delegate !== undefined) return completed
+  const text = run.answer === null ? run.text : exactJson(run.answer)
+  const { decision, hook } = await hooks.stop({ text, continuations: run.continuations }, momentOf(run))
   const cause = run.stopping.cause()
   if (cause !== null) return cause
   if (decision.kind === 'proceed') return completed
@@ -82,5 +84,11 @@ export async function mayEnd(run: Run): Promise<Stop | null> {
 }
 
 function momentOf({ options, turns, stopping }: Run): HookMoment {
-  return { turn: turns, model: options.requestedModel, delegate: null, signal: stopping.signal, emit: options.emit }
+  return {
+    turn: turns,
+    model: options.requestedModel,
+    delegate: options.delegate ?? null,
+    signal: stopping.signal,
+    emit: options.emit,
+  }
 }

@@ -15,9 +15,12 @@ export type OwnedName = (typeof ORDER)[number]
 export interface OwnedTool {
   readonly spec: ToolSpec & { readonly name: OwnedName }
   /** Judged before the schema, for answers that are better than the schema's. Null: go on. */
-  readonly first?: (args: JsonObject) => ToolOutcome | null
+  readonly first?: (args: JsonObject, context: InvokeContext) => ToolOutcome | null
   readonly invoke: (args: JsonObject, context: InvokeContext) => ToolOutcome | Promise<ToolOutcome>
 }
+
+/** What a delegate does not have: its last words are its answer, and it has no delegates (contract §13.1). */
+const OF_THE_RUN_ALONE: ReadonlySet<string> = new Set<OwnedName>(['answer', 'delegate'])
 
 function isOwned(name: string): boolean {
   return ORDER.some(owned => owned === name)
@@ -47,10 +50,16 @@ export function withOwnedTools(port: ToolPort, owned: readonly OwnedTool[]): Too
     invoke: async (call, context) => {
       const tool = byName.get(call.entry)
       if (tool === undefined) return port.invoke(call, context)
-      const answered = tool.first?.(call.arguments) ?? null
+      const answered = tool.first?.(call.arguments, context) ?? null
       if (answered !== null) return answered
       const why = misfit(tool.spec.input_schema, call.arguments)
       return why === null ? tool.invoke(call.arguments, context) : failure('bad-arguments', `${call.entry}: ${why}`)
     },
+    // Owned tools are not narrowed (contract §13.4).
+    narrow: reach =>
+      withOwnedTools(
+        port.narrow(reach),
+        owned.filter(({ spec }) => !OF_THE_RUN_ALONE.has(spec.name)),
+      ),
   }
 }

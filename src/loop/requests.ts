@@ -8,14 +8,14 @@ import { pause, unlessAbandoned } from './stopping.js'
 const ABANDON_MS = 2_000
 
 /** Everything that is sent, in an order that keeps earlier turns a byte-equal beginning of later ones. */
-function turnRequest({ options, items }: Run): TurnRequest {
-  const { requestedModel, context, tools, budget, sampling } = options
+function turnRequest({ options, tools, items, toolChoice }: Run): TurnRequest {
+  const { requestedModel, context, budget, sampling } = options
   return {
     model: requestedModel,
     instruction: context.instruction,
     items: [...items],
     tools: tools.specs.map(({ name, description, input_schema }) => ({ name, description, input_schema })),
-    toolChoice: { kind: 'auto' },
+    toolChoice,
     ...(budget.maxOutputTokensPerTurn === undefined ? {} : { maxOutputTokens: budget.maxOutputTokensPerTurn }),
     ...sampling,
   }
@@ -29,6 +29,7 @@ export async function requestTurn(run: Run): Promise<TurnResult | Ended> {
   const { clock, emit } = run.options
   const { signal } = run.stopping
   const request = turnRequest(run)
+  run.toolChoice = { kind: 'auto' }
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await oneAttempt(run, request)
     const stop = run.stopping.cause()

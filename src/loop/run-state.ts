@@ -1,14 +1,17 @@
 /** What one run carries from turn to turn, and the options it was started with. */
 
 import type { Refusal } from '../errors.js'
-import type { Emit, StartedEvent, Stop } from '../events.js'
-import type { HookPort } from '../hooks/port.js'
+import type { Emit, StartedEvent, Stop, Withheld } from '../events.js'
+import type { HookMoment, HookPort } from '../hooks/port.js'
+import type { JsonObject } from '../json.js'
 import type { Clock } from '../supervise/deadline.js'
 import type { Risk, ToolPort } from '../tools/port.js'
-import type { Item, ModelPort, Usage } from '../wires/port.js'
+import type { Item, ModelPort, TurnRequest, Usage } from '../wires/port.js'
+import type { AnswerSchema } from './answer/validator.js'
 import type { Approver } from './approval.js'
 import type { Budget, Spent } from './budget.js'
 import type { StandingContext } from './context.js'
+import type { AgentDocument } from './documents/agents.js'
 import type { RateCard } from './rates.js'
 import type { Stopping } from './stopping.js'
 
@@ -35,8 +38,40 @@ export interface Journal {
   item(item: Item): void
   turn(record: TurnRecord): void
   /** How the run ends; nothing is recorded after it. */
-  end(ended: Ended): void
+  /** `structured`: the answer that fits the run's schema; null or absent: none. */
+  end(ended: Ended, structured?: JsonObject | null): void
   settle(): Promise<Refusal | null>
+}
+
+/** What a delegate is, beside a task. */
+export interface ChildFacts {
+  readonly tools: ToolPort
+  /** Null: none was named. */
+  readonly agent: AgentDocument | null
+  /** What is sent. */
+  readonly model: string
+}
+
+/** The journal of one delegate, and how it is given back. */
+export interface ChildJournal {
+  readonly journal: Journal
+  close(): void
+}
+
+/** That the run may hand parts of its task to loops of their own (contract §13). */
+export interface DelegateOptions {
+  /** Requests of one delegate at most; 1 or more. */
+  readonly turnsMax: number
+  /** Delegates at one time at most; 1 or more. */
+  readonly parallel: number
+  /** Names are unique. */
+  readonly agents: readonly AgentDocument[]
+  /** The name that is sent for an agent's `model`, which may be an alias. */
+  readonly modelNamed: (asked: string) => string
+  /** The standing context of a delegate, for what it has. May throw a refusal. */
+  readonly contextOf: (child: ChildFacts) => StandingContext
+  /** Absent: none is kept. */
+  readonly openJournal?: (child: ChildFacts & { readonly withheld: readonly Withheld[] }) => ChildJournal | Refusal
 }
 
 /** Absent keys are not sent. */
@@ -49,7 +84,14 @@ export interface Sampling {
 export interface LoopOptions {
   readonly model: ModelPort
   readonly requestedModel: string
+  /** Of the port, and what documents have added; `answer` and `delegate` are added here. */
   readonly tools: ToolPort
+  /** The run's result has to fit it; absent: the last prose is the result. */
+  readonly answer?: AnswerSchema
+  /** Absent: none can be started. */
+  readonly delegates?: DelegateOptions
+  /** The call that this run is the delegate of; absent: it is none's. */
+  readonly delegate?: NonNullable<HookMoment['delegate']>
   /** The operator's hooks; absent: none. */
   readonly hooks?: HookPort
   readonly approver: Approver
@@ -77,6 +119,8 @@ interface Totals {
   readonly turns: number
   /** The last assistant text that was not empty; '' when there was none. */
   readonly text: string
+  /** The answer that was taken last and not taken back; null: none. */
+  readonly structured: JsonObject | null
   readonly items: readonly Item[]
   /** Null: no turn reported usage. */
   readonly usage: Usage | null
@@ -97,6 +141,8 @@ export type Ended = Stop | { readonly kind: 'failed'; readonly code: string; rea
 /** Mutable on purpose: one value that the steps of a turn share. */
 export interface Run {
   readonly options: LoopOptions
+  /** Everything that is published. */
+  readonly tools: ToolPort
   readonly stopping: Stopping
   readonly items: Item[]
   turns: number
@@ -104,6 +150,16 @@ export interface Run {
   spent: Spent
   /** How often stop hooks have continued the run. */
   continuations: number
+  /** The answer that was taken; null: none, or it was taken back. */
+  answer: JsonObject | null
+  /** Of the ending that the run is at. */
+  nudges: number
+  /** Of the next request alone. */
+  toolChoice: TurnRequest['toolChoice']
+  /** Among how many delegates what is left of the budget is divided. */
+  share: number
+  /** What a delegate could not report, so that a ceiling of this run cannot be watched any more. */
+  unobservable: Stop | null
   /** Models already warned of as unpriced. */
   readonly unpriced: Set<string>
 }
@@ -124,7 +180,7 @@ export async function settle(run: Run): Promise<Ended | null> {
 
 /** Records the ending and makes it durable. A run whose end cannot be kept has failed: its last answer is lost on disk. */
 export async function settleEnd(run: Run, ended: Ended): Promise<Ended> {
-  run.options.journal?.end(ended)
+  run.options.journal?.end(ended, ended.kind === 'completed' ? run.answer : null)
   const unkept = await settle(run)
   return ended.kind === 'failed' ? ended : (unkept ?? ended)
 }

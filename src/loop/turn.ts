@@ -88,5 +88,8 @@ async function act(run: Run, result: TurnResult, ceiling: Stop | null): Promise<
     skipCalls(run, calls, 'skipped', `not run: the turn was incomplete (${end.reason})`)
     return { kind: 'provider-incomplete', reason: end.reason }
   }
-  return calls.length === 0 ? { kind: 'completed' } : runCalls(run, calls)
+  if (calls.length === 0) return { kind: 'completed' }
+  const came = await runCalls(run, calls)
+  // Delegates spend what their parent has.
+  return came ?? run.unobservable ?? reachedCeiling(run.options.budget, run.spent)
 }

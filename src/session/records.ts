@@ -3,7 +3,7 @@
  * object; `native-profiles/session.schema.json` describes them. Pure.
  */
 import type { Stop, Withheld } from '../events.js'
-import { isJsonObject, type JsonObject } from '../json.js'
+import { exactJson, isJsonObject, type JsonObject } from '../json.js'
 import type { Item, Usage, WireName } from '../wires/port.js'
 import { isSessionId } from './ids.js'
 
@@ -71,6 +71,8 @@ export interface EndLine {
   /** Of the whole session. */
   readonly turns: number
   readonly model: string
+  /** The answer that fits the schema of the run; absent: the run had none, or came to none. */
+  readonly structured?: JsonObject
 }
 
 export type SessionRecord = Item | TurnLine | WithheldLine | ResumedLine | EndLine
@@ -136,7 +138,7 @@ const RECORDS: Readonly<Record<string, Shape>> = {
   },
   withheld: { withheld: value => Array.isArray(value) && value.every(isWithheld) },
   resumed: { ...FACTS, resumed_unix: isCount, turns: isCount },
-  end: { stop: isStop, turns: isCount, model: isText },
+  end: { stop: isStop, turns: isCount, model: isText, structured: orAbsent(isObject) },
 }
 
 /** The header in a parsed first line, or what is wrong with it. Keys beside the known ones are left alone. */
@@ -190,6 +192,12 @@ export function usageRecord(usage: Usage): UsageRecord {
     cached_input_tokens: cachedInputTokens,
     ...(cacheCreationInputTokens === undefined ? {} : { cache_creation_input_tokens: cacheCreationInputTokens }),
   }
+}
+
+/** The last line of a run. The answer stands as the model wrote it, to the digit. */
+export function endLineOf({ structured, ...end }: EndLine): string {
+  const line = lineOf(end)
+  return structured === undefined ? line : `${line.slice(0, -2)},"structured":${exactJson(structured)}}\n`
 }
 
 /** One line with its newline. A lone surrogate is written as an escape, so the bytes are UTF-8 (ECMA-262, JSON.stringify). */

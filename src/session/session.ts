@@ -4,13 +4,22 @@
  */
 import type { Refusal } from '../errors.js'
 import type { Withheld } from '../events.js'
+import type { JsonObject } from '../json.js'
 import type { Ended, Journal, TurnRecord } from '../loop/run-state.js'
 import type { Item } from '../wires/port.js'
 import { AppendFile, type AppendRequest } from './append.js'
 import type { SessionFolder } from './folder.js'
 import { delegateId } from './ids.js'
 import type { SessionLock } from './lock.js'
-import { type HeaderLine, keptUrl, lineOf, type SessionFacts, type SessionRecord, usageRecord } from './records.js'
+import {
+  endLineOf,
+  type HeaderLine,
+  keptUrl,
+  lineOf,
+  type SessionFacts,
+  type SessionRecord,
+  usageRecord,
+} from './records.js'
 
 /** What the operator is told of how a session was found; never an event (contract §3). */
 export interface SessionNote {
@@ -99,8 +108,9 @@ export class Session implements Journal {
     if (withheld.length > 0) this.#file.push(lineOf({ kind: 'withheld', withheld }))
   }
 
-  end(ended: Ended): void {
-    this.#file.push(lineOf({ kind: 'end', stop: ended, turns: this.#turns, model: this.facts.model }))
+  end(ended: Ended, structured: JsonObject | null = null): void {
+    const end = { kind: 'end', stop: ended, turns: this.#turns, model: this.facts.model } as const
+    this.#file.push(endLineOf({ ...end, ...(structured === null ? {} : { structured }) }))
   }
 
   async settle(): Promise<Refusal | null> {

@@ -76,7 +76,7 @@ export interface ToolPortParts {
 export function toolPort({ surface, catalogue, handlers }: ToolPortParts): ToolPort {
   const { entries, withheld } = catalogue
   const byName = new Map<string, Entry>(entries.map(entry => [entry.name, entry]))
-  const verbs = surface === 'verbs' ? verbSpecs(entries) : []
+  const verbs = surface === 'verbs' && entries.length > 0 ? verbSpecs(entries) : []
   const verbByName = new Map(verbs.map(verb => [verb.name, verb]))
 
   const resolve = (name: string, args: JsonObject): ResolvedCall | null => {
@@ -96,6 +96,10 @@ export function toolPort({ surface, catalogue, handlers }: ToolPortParts): ToolP
       const entry = byName.get(call.entry)
       if (entry !== undefined) return invokeEntry(entry, handlers[entry.name], call.arguments, context)
       return invokeVerb(call, verbByName.get(call.entry), entries)
+    },
+    narrow: reach => {
+      const admitted = entries.filter(({ name }) => reach.admitted.includes(name))
+      return toolPort({ surface, catalogue: { entries: admitted, withheld: reach.withheld }, handlers })
     },
   }
 }

@@ -51,6 +51,16 @@ export interface InvokeContext {
   /** Aborted with a {@link CancelledBy} as reason. */
   readonly signal: AbortSignal
   readonly emit: Emit
+  /** The arguments as JSON text in the model's own spelling, compact. Absent: their encoding is it. */
+  readonly text?: string
+}
+
+/** What a delegate may use of what its parent has. */
+export interface Reach {
+  /** Entry names. Those that the port does not have count for nothing. */
+  readonly admitted: readonly string[]
+  /** Asked for, not to be had. */
+  readonly withheld: readonly Withheld[]
 }
 
 export interface ToolPort {
@@ -64,4 +74,6 @@ export interface ToolPort {
   resolve(name: string, args: JsonObject): ResolvedCall | null
   /** Never rejects: a refusal becomes a failed outcome; a bug propagates. */
   invoke(call: ResolvedCall, context: InvokeContext): Promise<ToolOutcome>
+  /** The port of a delegate: never more than this one. Nothing admitted: nothing is published, verbs neither. */
+  narrow(reach: Reach): ToolPort
 }

@@ -29,7 +29,19 @@ export interface CallText {
   readonly text: unknown
 }
 
-export function readCall({ callId, name, text }: CallText): TurnCall {
+const FENCE = '```'
+
+/** The text inside one fence around all of it, with or without a language (case F07): nothing is left to guess there. */
+function unfenced(text: unknown): unknown {
+  if (typeof text !== 'string' || !text.trimStart().startsWith(FENCE)) return text
+  const fenced = text.trim()
+  const [first, last] = [fenced.indexOf('\n'), fenced.lastIndexOf('\n')]
+  const isWhole = last > first && !fenced.slice(FENCE.length, first).includes('`')
+  return isWhole && fenced.slice(last + 1).trim() === FENCE ? fenced.slice(first + 1, last) : text
+}
+
+export function readCall({ callId, name, text: sent }: CallText): TurnCall {
+  const text = unfenced(sent)
   const base = { call_id: callId, name }
   if (text === undefined || (typeof text === 'string' && text.trim() === '')) return { ...base, arguments: {} }
   const refuse = (why: string): TurnCall => ({

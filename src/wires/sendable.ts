@@ -1,6 +1,6 @@
 /** What every wire says of a turn in the same way: which tools can be published, results as text, foreign items. Pure. */
 import { Refusal } from '../errors.js'
-import type { Json } from '../json.js'
+import type { Json, JsonObject } from '../json.js'
 import type { Item, WireName, WireTool } from './port.js'
 
 /** What endpoints accept as a function's name. */
@@ -8,6 +8,11 @@ const SENDABLE_NAME = /^[a-zA-Z0-9_-]+$/
 
 /** Keywords that no vendor takes at the root of a tool's schema (case F04); one such tool breaks every request. */
 const NOT_AT_ROOT = ['oneOf', 'anyOf', 'allOf', 'enum', 'not', '$ref']
+
+/** The keyword for which no vendor would take this root of a tool's schema, or null. */
+export function keywordNotAtRoot(schema: JsonObject): string | null {
+  return NOT_AT_ROOT.find(word => Object.hasOwn(schema, word)) ?? null
+}
 
 /**
  * The tool itself. Refuses `tool-name-unsendable` and `tool-schema-unsendable`: told before the first request and by
@@ -22,7 +27,7 @@ export function sendableTool(tool: WireTool, wire: WireName): WireTool {
     )
   }
   const { input_schema: schema } = tool
-  const keyword = NOT_AT_ROOT.find(word => Object.hasOwn(schema, word))
+  const keyword = keywordNotAtRoot(schema) ?? undefined
   if (keyword === undefined && schema.type === 'object') return tool
   throw new Refusal(
     'tool-schema-unsendable',

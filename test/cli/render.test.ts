@@ -27,11 +27,15 @@ const started: StartedEvent = {
   path_scrubbed: [],
 }
 
-function shown(events: readonly HarnessEvent[], options: { json?: boolean; quiet?: boolean; color?: boolean } = {}) {
+function shown(
+  events: readonly HarnessEvent[],
+  options: { json?: boolean; answerOnly?: boolean; quiet?: boolean; color?: boolean } = {},
+) {
   let stdout = ''
   let stderr = ''
   const view = renderer({
     json: options.json ?? false,
+    answerOnly: options.answerOnly ?? false,
     quiet: options.quiet ?? false,
     color: options.color ?? false,
     stdout: text => {

@@ -178,7 +178,11 @@ export interface ScriptedTool {
 }
 
 /** A flat port over `tools`; `routed` names are entries that are not published. */
-export function scriptedTools(tools: Readonly<Record<string, ScriptedTool>>, routed: readonly string[] = []): ToolPort {
+export function scriptedTools(
+  tools: Readonly<Record<string, ScriptedTool>>,
+  routed: readonly string[] = [],
+  withheld: ToolPort['withheld'] = [],
+): ToolPort {
   const specs: ToolSpec[] = Object.entries(tools).map(([name, { envelope }]) => ({
     name,
     description: `does ${name}`,
@@ -190,7 +194,7 @@ export function scriptedTools(tools: Readonly<Record<string, ScriptedTool>>, rou
     surface: 'flat',
     specs: specs.filter(spec => !routed.includes(spec.name)),
     entries: specs,
-    withheld: [],
+    withheld,
     resolve: (name, args) => {
       const tool = tools[name]
       if (tool === undefined) return null
@@ -206,6 +210,10 @@ export function scriptedTools(tools: Readonly<Record<string, ScriptedTool>>, rou
       const tool = tools[call.entry]
       if (tool === undefined) throw new Error(`no tool ${call.entry}`)
       return tool.run(call.arguments, context)
+    },
+    narrow: reach => {
+      const kept = Object.entries(tools).filter(([name]) => reach.admitted.includes(name))
+      return scriptedTools(Object.fromEntries(kept), routed, reach.withheld)
     },
   }
 }
@@ -277,6 +285,10 @@ const TOLD: Told = {
   'tool-completed': ({ call_id, failed }) => `completed ${call_id}${failed ? ' failed' : ''}`,
   usage: ({ input_tokens, output_tokens }) => `usage ${input_tokens}/${output_tokens}`,
   cost: ({ micro_usd }) => `cost ${micro_usd}`,
+  answered: ({ call_id, value }) => `answered ${call_id} ${JSON.stringify(value)}`,
+  'delegate-started': ({ call_id, task }) => `delegate ${call_id} ${task}`,
+  delegated: ({ call_id, event }) => `${call_id}: ${line(event)}`,
+  'delegate-finished': ({ call_id, stop, turns }) => `delegate ${call_id} ended ${stop.kind} ${turns}`,
   warning: ({ code }) => `warning ${code}`,
   'cancel-requested': ({ by }) => `cancel ${by}`,
   finished: ({ stop, turns }) => `finished ${stop.kind} ${turns}`,

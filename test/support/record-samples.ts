@@ -218,5 +218,5 @@ export const LINES: ByKind<SessionRecord> = {
     resumed_unix: 1_777_777_778,
     turns: 1,
   },
-  end: { kind: 'end', stop: { kind: 'completed' }, turns: 1, model: 'm-1' },
+  end: { kind: 'end', stop: { kind: 'completed' }, turns: 1, model: 'm-1', structured: { ok: true } },
 }

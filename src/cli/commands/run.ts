@@ -2,6 +2,7 @@
 
 import { Refusal } from '../../errors.js'
 import type { Emit } from '../../events.js'
+import type { AnswerSchema } from '../../loop/answer/validator.js'
 import { type ApprovalMode, type Approver, makeApprover } from '../../loop/approval.js'
 import type { StandingContext } from '../../loop/context.js'
 import { runLoop } from '../../loop/engine.js'
@@ -12,7 +13,9 @@ import type { Session } from '../../session/session.js'
 import { systemClock } from '../../supervise/deadline.js'
 import type { Risk } from '../../tools/port.js'
 import { openModel } from '../../wires/transport.js'
-import { operatorFiles } from '../context-files.js'
+import { answerWarnings, openAnswer } from '../answer-option.js'
+import { type OperatorFiles, operatorFiles } from '../context-files.js'
+import { delegateOptions, refuseDelegateNumbers } from '../delegate-options.js'
 import { documentNames } from '../document-options.js'
 import type { Io } from '../io.js'
 import { openOperatorLog } from '../operator-log.js'
@@ -51,12 +54,15 @@ async function runLogged({ given, words }: Invocation, io: Io, { runId, log }: L
   const choice = modelChoice(given, io)
   const settings = { budget: budgetOf(given), sampling: samplingOf(given), rates: ratesOf(given, io.cwd) }
   const files = operatorFiles(given, io.cwd)
+  const answer = await openAnswer(given, io)
+  refuseDelegateNumbers(given)
   const terminal = operatorTerminal(io)
   const approver = approverOf(given, io, terminal)
   io.handleSignals()
   if (!given.has('--no-keys')) terminal?.watch(key => io.pressed(key))
   const view = renderer({
     json: given.has('--json'),
+    answerOnly: answer !== null,
     quiet: given.has('--quiet'),
     color: wantsColor(io.env, io.stderrIsTerminal),
     stdout: text => io.out.write(text),
@@ -69,7 +75,7 @@ async function runLogged({ given, words }: Invocation, io: Io, { runId, log }: L
     const context = standingContext(given, surroundings, files)
     session = openRunSession({ given, io, choice, workspace: surroundings.reach.workspace })
     session?.withheld(surroundings.tools.withheld)
-    const parts = { input, choice, settings, approver, runId, emit, surroundings, context, session }
+    const parts = { input, choice, settings, approver, runId, emit, surroundings, context, session, files, answer }
     return statusOf(await driven(given, io, parts, () => view.end()))
   } finally {
     terminal?.close()
@@ -118,6 +124,9 @@ interface Parts {
   readonly context: StandingContext
   /** Null: none is filed. */
   readonly session: Session | null
+  readonly files: OperatorFiles
+  /** Null: the last prose is the answer. */
+  readonly answer: AnswerSchema | null
 }
 
 /** The session is the last line of the record, however the run ended, wherever one was filed (contract §3). */
@@ -132,8 +141,10 @@ async function driven(given: Given, io: Io, parts: Parts, answered: () => void):
 }
 
 async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
-  const { choice, settings, surroundings, session } = parts
+  const { choice, settings, surroundings, session, answer } = parts
   const { hooks } = surroundings
+  const delegates = delegateOptions({ given, io, ...parts })
+  const warnings = [...surroundings.warnings, ...answerWarnings(answer)]
   // Loaded for the demo alone: the emulator checks its documents with a schema validator.
   const demo = choice.demo ? await (await import('../demo.js')).startDemo(choice.wire) : null
   const idle = whole(given, '--stream-idle-ms')
@@ -152,6 +163,8 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         model,
         requestedModel: choice.model,
         tools: surroundings.tools,
+        ...(answer === null ? {} : { answer }),
+        ...(delegates === undefined ? {} : { delegates }),
         ...(hooks === null ? {} : { hooks: hooks.port(surroundings.reach.workspace.path, session?.id ?? null) }),
         approver: parts.approver,
         riskCeiling: (given.one('--approve-up-to') ?? 'low') as Risk,
@@ -163,7 +176,7 @@ async function drive(given: Given, io: Io, parts: Parts): Promise<LoopEnd> {
         sampling: settings.sampling,
         started: startedFacts(given, parts),
         clock: systemClock,
-        emit: verifyingGrants(warningAfterStart(parts.emit, surroundings.warnings), surroundings.boundary),
+        emit: verifyingGrants(warningAfterStart(parts.emit, warnings), surroundings.boundary),
         signal: io.stop,
       })
     } finally {

@@ -36,6 +36,15 @@ export const SESSION_FLAGS: readonly Flag[] = [
       ['--strict-documents', null, 'refuse the run for what would be a warning of a document'],
     ],
   ),
+  ...built(
+    ['run', 'tools', 'context'],
+    [['--delegate', null, 'let the model hand parts of the task to delegates, and to the agents where there are any']],
+  ),
+  ...built(MODEL, [
+    ['--delegate-turns', 'N', 'requests of one delegate at most (default 20)'],
+    ['--delegate-parallel', 'N', 'delegates at one time at most, where they only read (default 4)'],
+    ['--output-schema', 'FILE', 'the answer is JSON that fits the JSON Schema in FILE, one line on stdout'],
+  ]),
   // Known, not built: each is refused by name.
   ...planned(
     ['run', 'tools'],
@@ -43,13 +52,7 @@ export const SESSION_FLAGS: readonly Flag[] = [
       ['--workspace-id', 'ID', ''],
       ['--mcp-profile', 'FILE', '', repeat],
       ['--mcp-registry', 'FILE', ''],
-      ['--delegate', null, ''],
     ],
   ),
-  ...planned(MODEL, [
-    ['--context-window', 'N', ''],
-    ['--delegate-turns', 'N', ''],
-    ['--delegate-parallel', 'N', ''],
-    ['--output-schema', 'FILE', ''],
-  ]),
+  ...planned(MODEL, [['--context-window', 'N', '']]),
 ]

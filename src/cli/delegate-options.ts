@@ -1,0 +1,73 @@
+/** `--delegate` and its numbers → what the loop needs to start delegates, and their sessions. */
+import { Refusal } from '../errors.js'
+import type { ChildFacts, DelegateOptions } from '../loop/run-state.js'
+import { openChildSession, type Session } from '../session/session.js'
+import type { OperatorFiles } from './context-files.js'
+import type { Io } from './io.js'
+import type { Given } from './parse.js'
+import { modelNamed } from './provider-options.js'
+import { whole } from './run-options.js'
+import { closeSession } from './session-options.js'
+import { standingContext } from './standing-context.js'
+import type { Surroundings } from './surroundings.js'
+
+/** Contract §2.1. */
+const TURNS_DEFAULT = 20
+const PARALLEL_DEFAULT = 4
+
+const NUMBERS = ['--delegate-turns', '--delegate-parallel'] as const
+
+/** Of every command that takes them: numbers of delegates need delegates. */
+export function refuseDelegateNumbers(given: Given): void {
+  const alone = given.has('--delegate') ? undefined : NUMBERS.find(flag => given.has(flag))
+  for (const flag of NUMBERS) whole(given, flag)
+  if (alone === undefined) return
+  throw new Refusal(
+    'bad-arguments',
+    { argument: alone },
+    `${given.told(alone)} needs --delegate: add it, or leave it out`,
+  )
+}
+
+export interface DelegateSeams {
+  readonly given: Given
+  readonly io: Pick<Io, 'err'>
+  readonly surroundings: Surroundings
+  readonly files: OperatorFiles
+  /** Null: none is filed. */
+  readonly session: Session | null
+}
+
+/** Undefined without `--delegate`. */
+export function delegateOptions({
+  given,
+  io,
+  surroundings,
+  files,
+  session,
+}: DelegateSeams): DelegateOptions | undefined {
+  if (!given.has('--delegate')) return undefined
+  let opened = 0
+  return {
+    turnsMax: whole(given, '--delegate-turns') ?? TURNS_DEFAULT,
+    parallel: whole(given, '--delegate-parallel') ?? PARALLEL_DEFAULT,
+    agents: surroundings.documents.agents,
+    modelNamed: asked => modelNamed(given, asked),
+    contextOf: child => standingContext(given, forChild(surroundings, child), files, { child }),
+    ...(session === null
+      ? {}
+      : {
+          openJournal: ({ model, withheld }) => {
+            opened += 1
+            const journal = openChildSession(session, opened, model)
+            journal.withheld(withheld)
+            return { journal, close: () => closeSession(journal, io) }
+          },
+        }),
+  }
+}
+
+/** A delegate has no delegates, so it is told of no agents. */
+function forChild(surroundings: Surroundings, { tools }: ChildFacts): Surroundings {
+  return { ...surroundings, tools, documents: { ...surroundings.documents, agents: [] } }
+}
