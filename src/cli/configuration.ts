@@ -3,6 +3,7 @@
  * where it is there.
  */
 import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import { errnoOf, Refusal } from '../errors.js'
 import type { CommandName } from './flags.js'
 import type { Io } from './io.js'
@@ -13,7 +14,7 @@ import type { Typed } from './parse.js'
 export function configurationPath(env: NodeJS.ProcessEnv): string | null {
   const base = baseFolder(env, 'XDG_CONFIG_HOME')
   if (base === null) return null
-  return [base.path.replace(/\/+$/, ''), base.below, 'b10x', 'harness.toml'].filter(part => part !== '').join('/')
+  return join(base.path, base.below, 'b10x', 'harness.toml')
 }
 
 /** False only where nothing is at `path`: a dangling link is something, and what cannot be seen is left to who reads. */

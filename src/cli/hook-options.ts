@@ -68,7 +68,10 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
     const mismatch = lock === null ? null : lockMismatch(lock, document)
     if (mismatch !== null) throw mismatch
     const prepared = prepareHooks({ document, host, lock, names, reap })
-    const judgements = [...judged(document, host, prepared, given.has('--hooks-unchecked')), ...homeWarning(host)]
+    const judgements = [
+      ...judged(document, host, { ...prepared, names }, given.has('--hooks-unchecked')),
+      ...homeWarning(host),
+    ]
     const { warnings, close, ...held } = await openHookLaunches({ env: io.env, facts, reap, runId })
     return {
       controlFiles: controlFilesOf(document, prepared),
@@ -153,10 +156,10 @@ function writeSetOf({ workspace, writeSubtrees }: HookSeams['request']): WriteSe
 function judged(
   document: HooksDocument,
   host: HookHost,
-  { unstartable }: PreparedHooks,
+  { unstartable, names }: Pick<PreparedHooks, 'unstartable'> & { readonly names: readonly string[] },
   unchecked: boolean,
 ): RunHooks['warnings'] {
-  const audited = auditForStart({ document, ...host, environment: host.environment([]) })
+  const audited = auditForStart({ document, ...host, environment: host.environment(names) })
   const found = refusing(audited)
   const isGate = (hook: number | null): boolean => hook === null || gates.has(hook)
   const gates = new Set(document.hooks.filter(isGateSpec).map(({ index }) => index))

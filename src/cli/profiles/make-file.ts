@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { errnoOf, Refusal } from '../../errors.js'
 
 const TEXT = `# Configuration of harness and hookcheck. Every key is the option of the same name without its dashes; lists are arrays.
-# harness profiles explain -p NAME prints what holds, and from where.
+# What holds, and from where: harness profiles explain -p NAME
 
 # Always in force.
 # [default]
