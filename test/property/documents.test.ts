@@ -71,7 +71,7 @@ t.test('any text between the fences is a document or a refusal', async t => {
         } else if (read.document !== null && read.document.name === '') throw new Error('no name')
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: 10_000 },
   )
   t.pass('no crash')
 })
