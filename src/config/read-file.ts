@@ -72,7 +72,11 @@ function told(fault: Fault): { readonly path: string; readonly why: string; read
   const { path, uid, gid } = fault.facts
   switch (fault.kind) {
     case 'foreign-owner':
-      return { path, why: `belongs to uid ${uid}`, fix: `give it to you or to root (chown)` }
+      return {
+        path,
+        why: `belongs to uid ${uid}`,
+        fix: 'give it to yourself or root (chown), or set HOME or XDG_CONFIG_HOME to your own',
+      }
     case 'foreign-link':
       return { path, why: `is a link of uid ${uid} in a folder that all may write`, fix: 'remove it' }
     case 'acl':

@@ -19,6 +19,7 @@ import { PROFILE_KEYS } from '../../src/config/profile-keys.js'
 import { isRefusal } from '../../src/errors.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { moment, program, ran } from '../support/hooks.js'
+import { projectRoot } from '../support/root.js'
 import { scratch } from '../support/scratch.js'
 
 closeInherited()
@@ -367,6 +368,18 @@ t.test('profiles init makes a file that says nothing, once', async t => {
   t.equal(existsSync('/nowhere'), false)
 })
 
+t.test('the example of the README is right', async t => {
+  const [, toml = ''] = /```toml\n(.*?)```/s.exec(readFileSync(join(projectRoot, 'README.md'), 'utf8')) ?? []
+  const at = place(t, toml)
+  const run = await given(['run', '-p', 'edit', '-p', 'local'], at)
+  t.match(modelChoice(run, { env: {}, cwd: at.cwd }), { baseUrl: 'http://127.0.0.1:8080/v1', model: 'some-model-7b' })
+  t.strictSame([confineChoice('run', run), run.all('--allow-program')], ['auto', ['node', 'npm']])
+  t.strictSame(
+    run.configuration.profiles.map(({ name }) => name),
+    ['default', 'edit', 'local'],
+  )
+})
+
 const HOOKS = `
 [default]
 hook-reap = "group"
@@ -382,7 +395,7 @@ t.test('[hooks] reaches the hooks of a run', async t => {
   const show = program(at.folder, 'show.sh', '#!/bin/sh\nprintf "%s|%s" "$COLOUR" "$PATH" >&2\nexit 2\n')
   const hooks = [
     { on: 'before-call', command: [show] },
-    { on: 'stop', command: ['sleep', '60'] },
+    { on: 'stop', command: ['sleep', '5'] },
   ]
   writeFileSync(file, JSON.stringify({ version: 1, hooks }))
   const env = { ...at.env, COLOUR: 'green' }

@@ -12,25 +12,25 @@ import { explainProfiles } from '../profiles/explain.js'
 import { makeFile } from '../profiles/make-file.js'
 import type { Invocation } from './invocation.js'
 
-type Action = (invocation: Invocation, io: Io, path: string) => string
+type Action = (invocation: Invocation, path: string) => string
 
 const ACTIONS: Readonly<Record<string, Action>> = {
-  list: ({ given }, _, path) => {
+  list: ({ given }, path) => {
     const tables = tablesOf(documentAt(path))
     return given.has('--json') ? json(tables.map(table => facts(table, path))) : tables.map(line).join('')
   },
-  show: ({ given, words }, _, path) => {
+  show: ({ given, words }, path) => {
     const table = named(documentAt(path), words[1] ?? '', path)
     return given.has('--json') ? json({ ...facts(table, path), table: table.table }) : shown(table)
   },
-  explain: ({ given }, _, path) => {
+  explain: ({ given }, path) => {
     const document = documentAt(path)
     if (document === null && given.has('--profile')) throw unknown(given.all('--profile')[0] ?? '', path)
     const { text, notes, json: explained } = explainProfiles(document, given.all('--profile'))
     if (given.has('--json')) return json(explained)
     return `${text}${notes}`
   },
-  init: (_, __, path) => `${makeFile(path)}\n`,
+  init: (_, path) => `${makeFile(path)}\n`,
 }
 
 /** Words after the action's name that it takes. */
@@ -50,7 +50,8 @@ export async function profiles(invocation: Invocation, io: Io): Promise<number> 
       { path: '' },
       'there is no place for a configuration file: set HOME or XDG_CONFIG_HOME',
     )
-  io.out.write(action(invocation, io, path))
+  if (name !== 'init' && !isThere(path)) io.err.write(`note: there is no file ${path}\n`)
+  io.out.write(action(invocation, path))
   return 0
 }
 
