@@ -125,6 +125,25 @@ t.test('of many takers of a stale lock one wins, however they are interleaved', 
   folder.close()
 })
 
+t.test('a second taker right before the first one replaces the lock is refused', async t => {
+  const path = scratch(t)
+  const [folder, other] = [folderAt(path), folderAt(path)]
+  writeFileSync(join(path, 'a.lock'), line({ pid: 999, start_time: '1' }), { mode: 0o600 })
+  const hostOf = (pid: number): LockHost => ({ ...lockHost, pid, startTime: () => '1', lives: one => one < 10 })
+  const rename = folder.rename.bind(folder)
+  let second: ReturnType<typeof takeLock> | null = null
+  folder.rename = (from, to) => {
+    second = takeLock(other, 'a', hostOf(2))
+    rename(from, to)
+  }
+  const first = unrefused(takeLock(folder, 'a', hostOf(1)))
+  t.ok((second as unknown) instanceof Refusal)
+  first.release()
+  t.strictSame(readdirSync(path), [])
+  folder.close()
+  other.close()
+})
+
 const taker = fileURLToPath(new URL('../../integration/fixtures/sessions/taker.js', import.meta.url))
 
 t.test('real processes race for a stale lock, and some are killed on the way', { skip: needs('linux') }, async t => {
