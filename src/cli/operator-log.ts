@@ -52,6 +52,10 @@ const LINES: Lines = {
     e.approved ? null : { level: 'warn', text: 'call not approved', facts: { call_id: e.call_id } },
   'tool-completed': e =>
     e.code === undefined ? null : { level: 'warn', text: 'call failed', facts: { call_id: e.call_id, code: e.code } },
+  delegated: ({ call_id, event }) => {
+    const line = logLine(event)
+    return line === null ? null : { ...line, facts: { delegate: call_id, ...line.facts } }
+  },
   warning: e => ({ level: 'warn', text: 'warning', facts: { code: e.code } }),
   finished: e => ({ level: 'info', text: 'run finished', facts: { stop: e.stop, turns: e.turns } }),
   failed: e => ({ level: 'error', text: 'run failed', facts: { code: e.code, turns: e.turns } }),

@@ -45,6 +45,8 @@ export interface RunRequest {
   readonly cwd?: string
   readonly purpose: 'tool' | 'exec' | 'probe'
   readonly callId?: string
+  /** Where the events of this launch go; absent: where the boundary's go. */
+  readonly emit?: Emit
   /** Absent: null. */
   readonly stdin?: Input
   /** Absent: captured. */
@@ -238,9 +240,10 @@ export class Boundary {
     )
     if (folders instanceof Refusal) return folders
     const kill = request.kill ?? options.kill
+    const emit = request.emit ?? options.onEvent
     const launch_id = `${options.runId}-${++this.#launches}`
     const { boundary, applied, gaps } = plan.confinement
-    options.onEvent({
+    emit({
       kind: 'launch-started',
       launch_id,
       ...(request.callId === undefined ? {} : { call_id: request.callId }),
@@ -263,7 +266,7 @@ export class Boundary {
     const outcome = await launched.finally(() => ends?.release())
     if (request.purpose !== 'probe' && outcome.ending.kind !== 'not-started') this.#launched = true
     for (const line of outcome.tampered) this.#tampered.add(line)
-    options.onEvent({ kind: 'launch-ended', launch_id, outcome: outcomeRecord(outcome) })
+    emit({ kind: 'launch-ended', launch_id, outcome: outcomeRecord(outcome) })
     return outcome
   }
 }

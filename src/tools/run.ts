@@ -6,6 +6,7 @@ import { WALL_MS_DEFAULT } from '../bounds.js'
 import { limitText } from '../confinement/limit-units.js'
 import type { TerminalWish } from '../confinement/spawn-plan.js'
 import { Refusal } from '../errors.js'
+import type { Emit } from '../events.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Ending, Outcome } from '../outcome.js'
 import { renderCaptured } from '../supervise/bounded-output.js'
@@ -25,6 +26,8 @@ export interface LaunchRequest {
   readonly cwd?: string
   readonly purpose: 'tool'
   readonly callId: string
+  /** Of the call: a delegate's launches are told inside its own events. */
+  readonly emit: Emit
   /** Present: the program gets a terminal, and what it shows is its stdout. */
   readonly terminal?: TerminalWish & { readonly term: string }
   /** Milliseconds; never above the policy's own limit. */
@@ -84,6 +87,7 @@ export async function runProgram(tool: RunTool, args: JsonObject, context: Invok
     ...(typeof args.cwd === 'string' ? { cwd: args.cwd } : {}),
     purpose: 'tool',
     callId: context.callId,
+    emit: context.emit,
     ...(args.tty === true ? { terminal: UNATTENDED } : {}),
     wallMs,
     signal: context.signal,

@@ -1,8 +1,7 @@
 /** Hooks around calls and endings, as lists of events: the order, what a decision does to a call, and what a run may not do. */
 import t from 'tap'
 import { STOP_CONTINUATIONS_MAX, TOOL_RESULT_BYTES_MAX } from '../../src/bounds.js'
-import type { HookDecision } from '../../src/events.js'
-import type { Consulted, HookedCall, HookMoment, HookPort } from '../../src/hooks/port.js'
+import type { Consulted } from '../../src/hooks/port.js'
 import type { Json } from '../../src/json.js'
 import { runLoop } from '../../src/loop/engine.js'
 import type { Item } from '../../src/wires/port.js'
@@ -19,52 +18,7 @@ import {
   scriptedTools,
   WRITE,
 } from '../support/loop.js'
-
-const PROCEED: Consulted = { decision: { kind: 'proceed' }, hook: null, notes: [] }
-const decided = (decision: HookDecision, notes: readonly string[] = []): Consulted => ({ decision, hook: 'h', notes })
-const block = (reason: string): Consulted => decided({ kind: 'block', reason })
-const failed = (reason: string): Consulted => decided({ kind: 'failed', reason })
-const noted = (...notes: readonly string[]): Consulted => ({ ...PROCEED, notes })
-
-interface Script {
-  readonly entries?: readonly string[]
-  readonly before?: (call: HookedCall) => Consulted
-  readonly after?: (call: HookedCall, outcome: { output: Json; failed: boolean }) => Consulted
-  readonly stop?: (asked: { text: string; continuations: number }) => Consulted
-}
-
-interface ScriptedHooks extends HookPort {
-  /** `before ID ENTRY`, `after ID`, `stop N`. */
-  readonly asked: string[]
-  readonly moments: HookMoment[]
-}
-
-function scripted({ entries, before, after, stop }: Script): ScriptedHooks {
-  const asked: string[] = []
-  const moments: HookMoment[] = []
-  const note = (text: string, moment: HookMoment): void => {
-    asked.push(text)
-    moments.push(moment)
-  }
-  return {
-    asked,
-    moments,
-    concerns: entry => (entries ?? ['look', 'put', 'exec', 'huge', 'list', 'text']).includes(entry),
-    beforeCall: async (call, moment) => {
-      note(`before ${call.call_id} ${call.entry}`, moment)
-      return before?.(call) ?? PROCEED
-    },
-    afterCall: async (call, outcome, moment) => {
-      note(`after ${call.call_id}`, moment)
-      return after?.(call, outcome) ?? PROCEED
-    },
-    stop: async (ending, moment) => {
-      note(`stop ${ending.continuations} ${ending.text}`, moment)
-      return stop?.(ending) ?? PROCEED
-    },
-    transition: async () => PROCEED,
-  }
-}
+import { block, failed, noted, PROCEED, type Script, scripted } from '../support/scripted-hooks.js'
 
 const invoked: string[] = []
 const tool = (output: Json, envelope = READ) => ({

@@ -75,7 +75,9 @@ t.test('a result has the eight keys of the contract and the five of ours', async
     },
     failed: false,
   })
-  t.same(requests, [{ argv: ['node', '-v'], purpose: 'tool', callId: 'c1', wallMs: 600_000, signal }])
+  const emit = requests[0]?.emit
+  t.type(emit, 'function', 'events of the launch go where those of the call go')
+  t.same(requests, [{ argv: ['node', '-v'], purpose: 'tool', callId: 'c1', emit, wallMs: 600_000, signal }])
 })
 
 const ENDINGS: readonly { name: string; ending: Ending; failed: boolean; has: JsonObject; note?: RegExp }[] = [

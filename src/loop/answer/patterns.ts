@@ -7,6 +7,8 @@ import type { RE2JS } from 're2js'
 
 export interface Pattern {
   test(text: string): boolean
+  /** Tells patterns apart: the validator keeps them by it. */
+  toString(): string
 }
 
 export interface CompiledPattern {
@@ -27,7 +29,7 @@ export function compilePattern(source: string, engine: typeof RE2JS): CompiledPa
 function linearPattern(source: string, engine: typeof RE2JS): Pattern | null {
   try {
     const compiled = engine.compile(source)
-    return { test: text => compiled.test(text) }
+    return { test: text => compiled.test(text), toString: () => `/${source}/` }
   } catch {
     return null
   }
