@@ -28,6 +28,15 @@ export function harness(...flags: readonly string[]): Client {
   return answering('--json', ...flags)
 }
 
+/** The same, which files its session in `folder`. */
+export function filing(folder: string): Client {
+  return (bench, baseUrl, workspace) => ({
+    argv: [process.execPath, HARNESS, ...runWords(baseUrl, workspace, ['--session-dir', folder]), '--json'],
+    env: bench.env,
+    cwd: workspace,
+  })
+}
+
 /** The same without its record: stdout holds the answer alone. */
 export function answering(...flags: readonly string[]): Client {
   return (bench, baseUrl, workspace) => ({
@@ -37,9 +46,9 @@ export function answering(...flags: readonly string[]): Client {
   })
 }
 
-function runWords(baseUrl: string, workspace: string): string[] {
+function runWords(baseUrl: string, workspace: string, session = ['--no-session']): string[] {
   const where = ['--base-url', baseUrl, '--model', 'm', '--workspace', workspace]
-  return ['run', ...where, '--input', 'go on', '--no-session']
+  return ['run', ...where, '--input', 'go on', ...session]
 }
 
 /** A run of a client, and what the endpoint saw of it. */

@@ -17,6 +17,7 @@ import { longStream } from './rows/long-stream.js'
 import { peers } from './rows/peers.js'
 import { rate } from './rows/rate.js'
 import { requests } from './rows/requests.js'
+import { sessions } from './rows/sessions.js'
 import { skills } from './rows/skills.js'
 import { soakRow } from './rows/soak.js'
 import { streams } from './rows/streams.js'
@@ -36,6 +37,7 @@ export const ROWS: readonly Row[] = [
   turn,
   gap,
   longRun,
+  sessions,
   requests,
   hooks,
   longStream,

@@ -53,6 +53,7 @@ function place(t: Test) {
 function run(endpoint: { baseUrl: string }, ws: string, hooks: string, ...more: readonly string[]): string[] {
   return [
     'run',
+    '--no-session',
     '--base-url',
     endpoint.baseUrl,
     '--model',

@@ -56,7 +56,17 @@ const SAMPLE = { 'README.md': '# sample\n', 'a.txt': 'one\n' }
 t.test('the demo answers with the reading tools alone', async t => {
   const ws = scratch(SAMPLE)
   t.teardown(ws.remove)
-  const ran = await harness(['run', '--provider', 'demo', '--workspace', ws.path, '--input', 'look', '--json'])
+  const ran = await harness([
+    'run',
+    '--provider',
+    'demo',
+    '--workspace',
+    ws.path,
+    '--input',
+    'look',
+    '--json',
+    '--no-session',
+  ])
   t.equal(ran.status, 0, ran.stderr)
   const events = eventsOf(ran.stdout)
   const [started] = of(events, 'started')
@@ -83,7 +93,7 @@ t.test('the demo works for real inside the boundary', { skip: needs('bubblewrap'
   t.teardown(ws.remove)
   const node = join(process.execPath, '..')
   const ran = await harness([
-    ...['run', '--provider', 'demo', '--workspace', ws.path, '--input', 'fix it', '--json', '--yes'],
+    ...['run', '--provider', 'demo', '--workspace', ws.path, '--input', 'fix it', '--json', '--yes', '--no-session'],
     ...['--confine', 'auto', '--allow-program', 'node', '--process-write-subtree', '.'],
     ...['--read', join(node, '..'), '--env', `PATH=${node}:/usr/bin:/bin`],
   ])
@@ -102,7 +112,7 @@ t.test('the demo works for real inside the boundary', { skip: needs('bubblewrap'
 t.test('answer and progress in one file keep their lines', async t => {
   const ws = scratch(SAMPLE)
   t.teardown(ws.remove)
-  const command = `"${process.execPath}" "${harnessBin}" run --provider demo --input look > log 2>&1`
+  const command = `"${process.execPath}" "${harnessBin}" run --provider demo --no-session --input look > log 2>&1`
   await execa('sh', ['-c', command], { cwd: ws.path })
   const lines = readFileSync(join(ws.path, 'log'), 'utf8').split('\n')
   for (const line of ['turn 1', 'I look at what is here.', '  dir_list {"path":"."}', 'turn 2'])
@@ -509,7 +519,17 @@ t.test('a workspace that may not be entered is named', { skip: needs('root', 'se
   t.teardown(ws.remove)
   chmodSync(ws.path, 0o755)
   mkdirSync(join(ws.path, 'closed'), { mode: 0 })
-  const words = ['run', '--provider', 'demo', '--input', 'x', '--json', '--workspace', join(ws.path, 'closed')]
+  const words = [
+    'run',
+    '--provider',
+    'demo',
+    '--input',
+    'x',
+    '--json',
+    '--no-session',
+    '--workspace',
+    join(ws.path, 'closed'),
+  ]
   const user = ['--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups', '--']
   const ran = await execa('setpriv', [...user, process.execPath, harnessBin, ...words], {
     reject: false,

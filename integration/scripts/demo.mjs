@@ -51,7 +51,8 @@ try {
   if (!confined) {
     process.stderr.write(`${probe.stderr.trim()}\nno boundary here: the demo goes on with the reading tools only\n\n`)
   }
-  const words = ['run', '--provider', 'demo', ...(confined ? grants : []), '--workspace', workspace]
+  // The workspace is gone afterwards: there is nothing to go on with.
+  const words = ['run', '--provider', 'demo', '--no-session', ...(confined ? grants : []), '--workspace', workspace]
   const input = 'The tests of this project fail. Find out why, fix it and show that they pass.'
   process.stderr.write(`$ harness ${words.join(' ')} --input "${input}"\n\n`)
   const run = await execa(process.execPath, [harness, ...words, '--input', input], { stdio: 'inherit', reject: false })
