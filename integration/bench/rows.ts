@@ -1,6 +1,7 @@
 /** Every row, in the order of the table. */
 import type { Row } from './row.js'
 import { cancel } from './rows/cancel.js'
+import { delegates } from './rows/delegates.js'
 import { ending } from './rows/ending.js'
 import { endless } from './rows/endless.js'
 import { exec } from './rows/exec.js'
@@ -36,6 +37,7 @@ export const ROWS: readonly Row[] = [
   skills,
   turn,
   gap,
+  delegates,
   longRun,
   sessions,
   requests,
