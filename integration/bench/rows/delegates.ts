@@ -1,6 +1,6 @@
 /** Eight delegates side by side against the same eight one after another, at an endpoint that takes 200 ms for each answer. */
 import { startEmulator } from '../../../src/emulator/server.js'
-import { harness, needsCli } from '../client.js'
+import { harness, needsCli, SMALL_FILE } from '../client.js'
 import { runWell } from '../process.js'
 import type { Bench, Row } from '../row.js'
 import { interleave } from '../sampling.js'
@@ -31,14 +31,13 @@ export const delegates: Row = {
   },
 }
 
-/** One run: a turn that hands over eight parts, the answer to each, and the last word. */
+/** One run: a turn that hands over eight parts, a look at a file and an answer to each, and the last word. */
 async function wall(bench: Bench, folder: string, parallel: number): Promise<number> {
   const parts = Array.from({ length: DELEGATES }, (_, n) => ({ name: 'delegate', arguments: { task: `part ${n}` } }))
-  const turns = [
-    { reply: { calls: parts } },
-    ...parts.map(() => ({ reply: { text: 'a part' } })),
-    { reply: { text: 'all of it' } },
-  ]
+  const looks = parts.map(() => ({ reply: { calls: [{ name: 'file_read', arguments: { path: SMALL_FILE } }] } }))
+  const answers = parts.map(() => ({ reply: { text: 'a part' } }))
+  const work = parallel > 1 ? [...looks, ...answers] : looks.flatMap((look, n) => [look, ...answers.slice(n, n + 1)])
+  const turns = [{ reply: { calls: parts } }, ...work, { reply: { text: 'all of it' } }]
   const endpoint = await startEmulator({ scenario: { version: 1, model: 'm', turns }, latencyMs: LATENCY_MS })
   try {
     const client = harness('--delegate', '--delegate-parallel', String(parallel))
