@@ -99,6 +99,10 @@ export const REFUSAL_EXPLANATION_BYTES_MAX = 2_048
 /** A key or a token file; a token's JSON document has a few KiB. */
 export const CREDENTIAL_BYTES_MAX = 64 * KiB
 
+// --- records ---
+/** One line of a run's record: an event holds at most one piece of a stream (1 MiB), escaped six bytes for one. */
+export const RECORD_LINE_BYTES_MAX = 8 * MiB
+
 // --- configuration ---
 /** Thousands of profiles; the file is held whole, and a refusal parses parts of it again to name a line. */
 export const CONFIG_BYTES_MAX = 256 * KiB

@@ -51,7 +51,7 @@ t.test('only what runs is in it', async t => {
     'dist/bin/harness.cjs',
     'dist/src/index.js',
     'dist/src/index.d.ts',
-    'native-profiles/scenario.schema.json',
+    ...['event', 'outcome', 'session', 'scenario'].map(name => `native-profiles/${name}.schema.json`),
     'README.md',
     'LICENSE',
   ]) {

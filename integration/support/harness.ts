@@ -1,10 +1,11 @@
 /** Runs the built programs the way a person does, and reads back what they said. */
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { execa, type Options } from 'execa'
 import { dirSync } from 'tmp-promise'
 import type { HarnessEvent } from '../../src/events.js'
 import { projectRoot } from '../../test/support/root.js'
+import { eventProblem, outcomeProblem, sessionProblem } from '../../test/support/schemas.js'
 
 export const harnessBin = join(projectRoot, 'dist', 'bin', 'harness.cjs')
 
@@ -23,20 +24,53 @@ export async function harness(words: readonly string[], options: Options = {}): 
     ...options,
     stripFinalNewline: false,
   })
-  return {
-    status: ran.exitCode,
-    signal: ran.signal,
-    stdout: String(ran.stdout ?? ''),
-    stderr: String(ran.stderr ?? ''),
-  }
+  const stdout = String(ran.stdout ?? '')
+  checkRecords(words, { cwd: String(options.cwd ?? process.cwd()), stdout, whole: ran.signal === undefined })
+  return { status: ran.exitCode, signal: ran.signal, stdout, stderr: String(ran.stderr ?? '') }
 }
 
-/** Every line of a `--json` stdout, each of which has to parse. */
+/** Every line of a `--json` stdout, each of which has to be an event as the published schema has it. */
 export function eventsOf(stdout: string): HarnessEvent[] {
-  return stdout
-    .split('\n')
-    .filter(line => line !== '')
-    .map(line => JSON.parse(line) as HarnessEvent)
+  return linesOf(stdout).map(line => {
+    const event = JSON.parse(line) as HarnessEvent
+    must(eventProblem(event), line)
+    return event
+  })
+}
+
+/** Commands whose `--json` is the record of a run. */
+const RECORDING: ReadonlySet<string> = new Set(['run', 'chat', 'workflow'])
+
+interface Recorded {
+  readonly cwd: string
+  readonly stdout: string
+  /** False: killed, so that the last line may be a part of one. */
+  readonly whole: boolean
+}
+
+/** Whatever a run writes for other programs is held to its schema: events, the session they name, the outcome record. */
+function checkRecords(words: readonly string[], { cwd, stdout, whole }: Recorded): void {
+  if (RECORDING.has(words[0] ?? '') && words.includes('--json')) {
+    const kept = whole ? stdout : stdout.slice(0, stdout.lastIndexOf('\n') + 1)
+    for (const event of eventsOf(kept)) if (event.kind === 'session') checkSession(event.path)
+  }
+  const own = words[0] === 'exec' && words.includes('--') ? words.slice(0, words.indexOf('--')) : []
+  const file = own.indexOf('--outcome-file')
+  const path = resolve(cwd, own[file + 1] ?? '')
+  if (file === -1 || !existsSync(path)) return
+  for (const line of linesOf(readFileSync(path, 'utf8'))) must(outcomeProblem(JSON.parse(line)), line)
+}
+
+function checkSession(path: string): void {
+  for (const line of linesOf(readFileSync(path, 'utf8'))) must(sessionProblem(JSON.parse(line)), line)
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter(line => line !== '')
+}
+
+function must(problem: string | null, line: string): void {
+  if (problem !== null) throw new Error(`${problem}\nin ${line}`)
 }
 
 export interface Scratch {

@@ -79,6 +79,14 @@ export const COMMANDS: readonly CommandRow[] = [
     example: ['harness sessions', 'harness sessions show latest', 'harness sessions export ID --format markdown'],
   },
   {
+    name: 'events',
+    text: 'convert the record of a run (run --json) to metaharness.event/1 lines',
+    example: [
+      'harness events --in run.jsonl --out evaluation.jsonl',
+      'harness run --json … | harness events > evaluation.jsonl',
+    ],
+  },
+  {
     name: 'completion',
     arguments: '<shell>',
     text: 'print a completion script for bash, zsh or fish',
@@ -112,7 +120,7 @@ Exit status:
 `
 
 /** Commands of the contract that are not built yet: refused by name. */
-export const PLANNED_COMMANDS = ['chat', 'events', 'app-server', 'toolchains', 'workflow', 'doctor', 'report'] as const
+export const PLANNED_COMMANDS = ['chat', 'app-server', 'toolchains', 'workflow', 'doctor', 'report'] as const
 
 export const EXIT_STATUS_HELP = `
 Exit status:
@@ -129,6 +137,7 @@ Exit status:
                or --validate found a problem, 1 could not serve
   providers, profiles, sessions
                0 printed, 1 could not
+  events       0 converted, 1 could not
 
 First steps:
   harness run --provider demo --input "show me what you can do"

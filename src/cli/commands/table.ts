@@ -13,5 +13,6 @@ export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<Com
   providers: async () => (await import('./providers.js')).providers,
   profiles: async () => (await import('./profiles.js')).profiles,
   sessions: async () => (await import('./sessions.js')).sessions,
+  events: async () => (await import('./events.js')).events,
   completion: async () => (await import('./completion.js')).completion,
 }

@@ -18,6 +18,13 @@ export const COMMAND_FLAGS: readonly Flag[] = [
   ),
   ...built(['tools'], [['--json', null, 'what it prints anyway']]),
   ...built(['providers', 'profiles'], [['--json', null, 'the same as JSON']]),
+  ...built(
+    ['events'],
+    [
+      ['--in', 'FILE', 'the record; default: stdin'],
+      ['--out', 'FILE', 'put in its place when it is whole; default: stdout'],
+    ],
+  ),
   ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),
   ...built(
     ['exec'],

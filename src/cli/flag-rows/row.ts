@@ -12,6 +12,7 @@ export type HarnessCommand =
   | 'providers'
   | 'profiles'
   | 'sessions'
+  | 'events'
   | 'completion'
 
 /** With the program that is one command. */
