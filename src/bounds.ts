@@ -52,6 +52,26 @@ export const PLANTED_TOLD_MAX = 100
 /** Mounts one policy may expand to (confinement.md §2). */
 export const MOUNTS_MAX = 2_000
 
+// --- chat ---
+/** One line of stdin; a line of `--input` cannot be longer than an argument. */
+export const CHAT_LINE_BYTES_MAX = 1 * MiB
+
+// --- compaction (contract §6) ---
+export const CONTEXT_WINDOW_TOKENS_DEFAULT = 128_000
+/** Parts of the window: where room is made, and how much of it is to be left. */
+export const COMPACT_AT_SHARE = 0.8
+export const COMPACT_TO_SHARE = 0.5
+/** The same where no window is known. */
+export const COMPACT_AT_BYTES = 192 * KiB
+export const COMPACT_TO_BYTES = 96 * KiB
+/** Of the newest results, and of the newest turns, that are left alone. */
+export const COMPACT_PROTECTED_BYTES_MAX = 48 * KiB
+/** Less is not worth a request. */
+export const FOLD_BYTES_MIN = 8 * KiB
+/** What a summary is made from. */
+export const TRANSCRIPT_BYTES_MAX = 128 * KiB
+export const TRANSCRIPT_ITEM_BYTES_MAX = 4 * KiB
+
 // --- the loop (contract §7) ---
 export const CALL_ARGUMENTS_BYTES_MAX = 64 * KiB
 /** Levels of objects and lists in a call's arguments: some thousand more, and an encoder would leave the stack. */

@@ -120,6 +120,20 @@ export type HarnessEvent =
   | { readonly kind: 'rates'; readonly source: string; readonly as_of: string }
   | { readonly kind: 'turn-started'; readonly turn: number }
   | { readonly kind: 'turn-retried'; readonly turn: number; readonly attempt: number; readonly reason: string }
+  /** Before a turn: what was taken out of the conversation that is sent. The session keeps all of it. */
+  | {
+      readonly kind: 'compacted'
+      /** Results whose output was left out. */
+      readonly elided_results: number
+      readonly elided_bytes: number
+      /** Items that a summary stands for now. */
+      readonly summarised_items: number
+      /** Of the conversation as JSON. */
+      readonly bytes_before: number
+      readonly bytes_after: number
+      /** A request was spent on a summary, whether or not one came of it. */
+      readonly summary_turn: boolean
+    }
   | { readonly kind: 'text-delta'; readonly text: string }
   | { readonly kind: 'reasoning-delta'; readonly text: string }
   | { readonly kind: 'tool-arguments-delta'; readonly call_id: string; readonly delta: string }

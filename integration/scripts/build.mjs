@@ -58,7 +58,7 @@ function without(name, filter, importedBy) {
 
 const withoutOtherCommands = without(
   'other-commands',
-  /^\.\/(run|tools|context|explain|check-path|emulate|providers|profiles|sessions|events|completion)\.js$/,
+  /^\.\/(run|chat|tools|context|explain|check-path|emulate|providers|profiles|sessions|events|completion)\.js$/,
   'commands/table.ts',
 )
 const withoutCommands = without('commands', /^\.\/[a-z-]+\.js$/, 'commands/table.ts')

@@ -19,6 +19,14 @@ export const COMMANDS: readonly CommandRow[] = [
     ],
   },
   {
+    name: 'chat',
+    text: 'a conversation over a workspace: each line of stdin is answered; exit or the end of stdin ends it',
+    example: [
+      'harness chat --provider demo',
+      'harness chat --provider anthropic --model NAME --confine auto --allow-program node --process-write-subtree .',
+    ],
+  },
+  {
     name: 'tools',
     text: 'print as JSON the tools a run with these options would publish, and what is withheld',
     example: ['harness tools --confine auto --allow-program node'],
@@ -120,12 +128,14 @@ Exit status:
 `
 
 /** Commands of the contract that are not built yet: refused by name. */
-export const PLANNED_COMMANDS = ['chat', 'app-server', 'toolchains', 'workflow', 'doctor', 'report'] as const
+export const PLANNED_COMMANDS = ['app-server', 'toolchains', 'workflow', 'doctor', 'report'] as const
 
 export const EXIT_STATUS_HELP = `
 Exit status:
   run          0 answered, 2 stopped for a named reason, 1 could not run
                130 left at once on a second Ctrl-C
+  chat         0 ended by exit or the end of stdin, 2 stopped for a named reason or
+               its last answer was cancelled, 1 could not run or failed, 130 as run
   tools, context
                0 printed, 1 could not
   exec         the command's own, 128+n when a signal ended it

@@ -84,7 +84,7 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
           timeoutMs: settings.timeoutMs,
           reap,
           held,
-          kill: io.kill,
+          kill: () => io.kill,
         }),
       close() {
         close()

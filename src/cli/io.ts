@@ -20,7 +20,7 @@ export interface Io {
   readonly stdinIsTerminal: boolean
   /** Aborted with a {@link CancelledBy}: a signal, or `caller` when stdout's reader has gone. */
   readonly stop: AbortSignal
-  /** Aborted by a second Esc: what is left of the grace is skipped. */
+  /** Aborted by a second Esc: what is left of the grace is skipped. That of the part that is open, where one is. */
   readonly kill: AbortSignal
   /** The signal that asked to stop; null when none did. */
   stoppedBy(): NodeJS.Signals | null
@@ -32,6 +32,33 @@ export interface Io {
   pressed(key: 'esc' | 'interrupt'): void
   /** Installs the signal handlers; until then the default actions hold. */
   handleSignals(): void
+  /** Begins a part of the command that can be stopped by itself. One is open at a time. */
+  openPart(): Part
+}
+
+/** Until it is closed, Esc and INT stop it and not the command. Whatever stops the command stops it too. */
+export interface Part {
+  /** Aborted with a {@link CancelledBy}. */
+  readonly stop: AbortSignal
+  close(): void
+}
+
+/** What stops the command, or a part of it. */
+class Stopper {
+  readonly #stop = new AbortController()
+  readonly #kill = new AbortController()
+  readonly stop = this.#stop.signal
+  readonly kill = this.#kill.signal
+
+  cancel(by: CancelledBy): void {
+    if (!this.stop.aborted) this.#stop.abort(by)
+  }
+
+  /** The second one skips the grace. */
+  esc(): void {
+    if (this.stop.aborted) this.#kill.abort('esc')
+    else this.cancel('esc')
+  }
 }
 
 /** Two presses of Ctrl-C within this time leave at once (supervision.md). */
@@ -39,11 +66,12 @@ const SECOND_INTERRUPT_MS = 2_000
 const LEFT_AT_ONCE = 130
 
 export function openIo({ installation }: { readonly installation: string }): Io {
-  const stop = new AbortController()
-  const kill = new AbortController()
+  const whole = new Stopper()
+  let part: Stopper | null = null
   const unheard = defaultActions()
   const cancel = (by: CancelledBy): void => {
-    if (!stop.signal.aborted) stop.abort(by)
+    whole.cancel(by)
+    part?.cancel(by)
   }
   let signal: NodeJS.Signals | null = null
   let lost: string | null = null
@@ -80,22 +108,33 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     installation,
     stderrIsTerminal: isTerminal(2),
     stdinIsTerminal: isTerminal(0),
-    stop: stop.signal,
-    kill: kill.signal,
+    stop: whole.stop,
+    get kill() {
+      return (part ?? whole).kill
+    },
     stoppedBy: () => signal,
     outputLost: () => lost,
     outputNowhere: () => (written > 0 && leadsNowhere(1) ? written : 0),
     pressed: key => {
-      if (key === 'esc' && stop.signal.aborted) kill.abort('esc')
-      else if (key === 'esc') cancel('esc')
+      if (key === 'esc') (part ?? whole).esc()
       else process.kill(process.pid, 'SIGINT')
     },
     handleSignals: () => {
       handleSignals(name => {
+        if (name === 'SIGINT' && part !== null) return part.cancel('signal')
         signal ??= name
         cancel('signal')
       })
       unheard()
+    },
+    openPart: () => {
+      const opened = new Stopper()
+      if (whole.stop.aborted) opened.cancel(whole.stop.reason as CancelledBy)
+      part = opened
+      const close = (): void => {
+        if (part === opened) part = null
+      }
+      return { stop: opened.stop, close }
     },
   }
 }

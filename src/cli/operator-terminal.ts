@@ -30,6 +30,7 @@ export class OperatorTerminal implements ApprovalTerminal {
   readonly #lines: ApprovalTerminal
   #keys: KeyReader | null = null
   #raw = false
+  #resting = false
   #gone = false
   #question: Question | null = null
   readonly #onData = (bytes: Buffer): void => this.#keys?.push(bytes)
@@ -108,6 +109,18 @@ export class OperatorTerminal implements ApprovalTerminal {
     this.#take()
   }
 
+  /** Gives the terminal back until {@link work}, also over a suspension: its own mode is for lines that are typed. */
+  rest(): void {
+    this.#resting = true
+    this.#release()
+  }
+
+  /** Reads single keys again, where they were read. */
+  work(): void {
+    this.#resting = false
+    this.#take()
+  }
+
   /** Gives the terminal back and reads no more. */
   close(): void {
     this.#release()
@@ -123,7 +136,7 @@ export class OperatorTerminal implements ApprovalTerminal {
   }
 
   #take(): void {
-    if (this.#keys !== null && !this.#raw && !this.#gone && inForeground()) {
+    if (this.#keys !== null && !this.#resting && !this.#raw && !this.#gone && inForeground()) {
       this.input.setRawMode(true)
       this.#raw = true
       this.input.on('data', this.#onData)

@@ -1,6 +1,7 @@
 /** The numbers and words of `run`'s flags → budget, sampling, rates. Pure but for reading the rate card. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { CONTEXT_WINDOW_TOKENS_DEFAULT } from '../bounds.js'
 import { errnoOf, Refusal } from '../errors.js'
 import type { Budget } from '../loop/budget.js'
 import { parseRates, type RateCard } from '../loop/rates.js'
@@ -31,7 +32,7 @@ function decimal(given: Given, flag: string, fits: (value: number) => boolean, r
   throw new Refusal('bad-arguments', { argument: flag }, `${flag} ${text}: give a number ${range}`)
 }
 
-/** Ceilings of `run` (contract §11), each absent when its flag is. */
+/** Ceilings of `run` and `chat` (contract §11), each absent when its flag is. */
 export function budgetOf(given: Given): Budget {
   return defined({
     maxTurns: whole(given, '--max-turns'),
@@ -40,6 +41,11 @@ export function budgetOf(given: Given): Budget {
     maxDurationMs: whole(given, '--max-duration-ms'),
     maxCostMicroUsd: whole(given, '--max-cost-microunits'),
   })
+}
+
+/** Tokens that a request may hold. */
+export function windowOf(given: Given): number {
+  return whole(given, '--context-window') ?? CONTEXT_WINDOW_TOKENS_DEFAULT
 }
 
 export function samplingOf(given: Given): Sampling {

@@ -69,7 +69,7 @@ export async function openSurroundings({
   try {
     const request = { ...asked, controlFiles: [...asked.controlFiles, ...(hooks?.controlFiles ?? [])] }
     const boundary =
-      confine === 'off' ? null : await opened({ confine, request, facts, runId, onEvent: emit, kill: io.kill })
+      confine === 'off' ? null : await opened({ confine, request, facts, runId, onEvent: emit, kill: () => io.kill })
     const reach = fileReach({
       request,
       policy: boundary?.policy ?? null,

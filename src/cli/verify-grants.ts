@@ -5,14 +5,19 @@ import type { Emit, HarnessEvent } from '../events.js'
 /** The last events of a run (decisions 10). */
 const TERMINAL: ReadonlySet<HarnessEvent['kind']> = new Set(['finished', 'failed', 'refused'])
 
-/** Passes events on to `emit`, and a warning `protected-appeared` for each line of `verify` before the last one. Null: no boundary. */
+/**
+ * Passes events on to `emit`, and a warning `protected-appeared` for each line of `verify` before the last one, or before each
+ * last one of a chat, where none is told twice. Null: no boundary.
+ */
 export function verifyingGrants(emit: Emit, boundary: Pick<Boundary, 'verify'> | null): Emit {
   if (boundary === null) return emit
-  let verified = false
+  const told = new Set<string>()
   return event => {
-    if (TERMINAL.has(event.kind) && !verified) {
-      verified = true
-      for (const message of boundary.verify()) emit({ kind: 'warning', code: 'protected-appeared', message })
+    if (TERMINAL.has(event.kind)) {
+      for (const message of boundary.verify().filter(line => !told.has(line))) {
+        told.add(message)
+        emit({ kind: 'warning', code: 'protected-appeared', message })
+      }
     }
     emit(event)
   }

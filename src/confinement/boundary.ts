@@ -34,8 +34,11 @@ export interface BoundaryRequest {
   readonly onEvent: Emit
   /** `now`: a real launch before this returns, once per process and bubblewrap. `launch`: the first launch is the probe (decisions 2). */
   readonly probe: 'now' | 'launch'
-  /** Aborted: what is left of any launch's grace is skipped. Absent: only a launch's own `kill` does that. */
-  readonly kill?: AbortSignal
+  /**
+   * Asked at each launch. Aborted: what is left of that launch's grace is skipped. Absent: only a launch's own `kill` does
+   * that.
+   */
+  readonly kill?: () => AbortSignal
 }
 
 export interface RunRequest {
@@ -239,7 +242,7 @@ export class Boundary {
       rules,
     )
     if (folders instanceof Refusal) return folders
-    const kill = request.kill ?? options.kill
+    const kill = request.kill ?? options.kill?.()
     const emit = request.emit ?? options.onEvent
     const launch_id = `${options.runId}-${++this.#launches}`
     const { boundary, applied, gaps } = plan.confinement

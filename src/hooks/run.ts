@@ -41,7 +41,7 @@ export interface HookRunOptions {
   /** The record of what may outlive us, and the launcher that was tried, for every launch. */
   readonly held?: Pick<HostLaunchPlan, 'record' | 'bwrap'>
   /** Aborted: what is left of a grace is skipped. */
-  readonly kill?: AbortSignal
+  readonly kill?: () => AbortSignal
   readonly clock?: Clock
   readonly launch?: typeof launchHost
 }
@@ -163,7 +163,7 @@ class HookRunner {
       ...held,
       launchId,
       signal: moment.signal,
-      ...(kill === undefined ? {} : { kill }),
+      ...(kill === undefined ? {} : { kill: kill() }),
       clock: this.#clock,
     }
     const { boundary, applied, gaps } = hostConfinement(plan)

@@ -10,30 +10,42 @@ import type { Stop } from '../events.js'
 import type { ToolPort } from '../tools/port.js'
 import { answerTool } from './answer/answer-tool.js'
 import { NOTHING_SPENT, refuseBudget } from './budget.js'
+import { compact } from './compaction/compact.js'
 import { isId, pairItems } from './conversation.js'
 import type { Drive } from './delegates/child.js'
 import { delegateTool } from './delegates/delegate-tool.js'
 import { ending } from './ending.js'
 import { type OwnedTool, withOwnedTools } from './owned-tools.js'
-import { type Ended, keep, type LoopEnd, type LoopOptions, type Run, settleEnd } from './run-state.js'
-import { openStopping } from './stopping.js'
+import {
+  type ConversationOptions,
+  type Ended,
+  keep,
+  type LoopEnd,
+  type LoopOptions,
+  type Run,
+  settleEnd,
+} from './run-state.js'
+import { openStopping, type Stopping } from './stopping.js'
 import { takeTurn } from './turn.js'
 
 /** Drives the model to an end. Emits exactly one of `finished`, `failed`, `refused`, as the last event. */
 export async function runLoop(options: LoopOptions): Promise<LoopEnd> {
-  const run = begin(options)
-  return run instanceof Refusal ? { kind: 'refused', refusal: run } : driveRun(run)
+  const run = begin(options, options.signal)
+  return run instanceof Refusal ? { kind: 'refused', refusal: run } : driveRun(run, options.input)
 }
 
 /** A delegate's loop: a bug in it is how the delegate ended, and what it has spent is known however that was. */
 const driveChild: Drive = async options => {
-  const run = begin(options)
+  const run = begin(options, options.signal)
   if (run instanceof Refusal) return { end: { kind: 'refused', refusal: run }, turns: 0, spent: NOTHING_SPENT }
-  const end = await driveRun(run).catch((bug: unknown) => ({ kind: 'bug', reason: wordsOf(bug) }) as const)
+  const end = await driveRun(run, options.input).catch(
+    (bug: unknown) => ({ kind: 'bug', reason: wordsOf(bug) }) as const,
+  )
   return { end, turns: run.turns, spent: run.spent }
 }
 
-function begin(options: LoopOptions): Run | Refusal {
+/** What is checked and said before the first turn. The run has heard no input yet. */
+export function begin(options: ConversationOptions, signal: AbortSignal): Run | Refusal {
   const tools = allTools(options, () => run)
   const refusal = refuseTools(tools) ?? refuseBudget(options.budget, options.rates, options.requestedModel)
   if (refusal !== null) {
@@ -41,12 +53,12 @@ function begin(options: LoopOptions): Run | Refusal {
     return refusal
   }
   emitStart(options, tools)
-  const run = openRun(options, tools)
+  const run = openRun(options, tools, signal)
   return run
 }
 
 /** With what the loop itself adds (contract §6). `run` is asked for by the first call. */
-function allTools({ tools, answer, delegates }: LoopOptions, run: () => Run): ToolPort {
+function allTools({ tools, answer, delegates }: ConversationOptions, run: () => Run): ToolPort {
   const accept: Parameters<typeof answerTool>[1] = value => {
     run().answer = value
   }
@@ -61,8 +73,10 @@ function wordsOf(bug: unknown): string {
   return bug instanceof Error ? bug.message : String(bug)
 }
 
-async function driveRun(run: Run): Promise<LoopEnd> {
+/** Answers one input, and gives up what stops it. */
+export async function driveRun(run: Run, input: string): Promise<LoopEnd> {
   try {
+    keep(run, { kind: 'user-text', text: input })
     const ended = await settleEnd(run, await cycle(run))
     // Before the last event, so that a stop that comes with it adds nothing after it.
     run.stopping.dispose()
@@ -96,7 +110,7 @@ function overBound(name: string, limit: number, seen: number): Refusal<'over-bou
   return new Refusal('over-bound', { name, limit, seen }, `${name}: ${seen}, over the bound of ${limit}`)
 }
 
-function emitStart({ emit, started, requestedModel, context, rates }: LoopOptions, tools: ToolPort): void {
+function emitStart({ emit, started, requestedModel, context, rates }: ConversationOptions, tools: ToolPort): void {
   const operations = tools.entries.flatMap(({ name }) => tools.resolve(name, {})?.operation ?? [])
   emit({
     kind: 'started',
@@ -123,25 +137,29 @@ function emitStart({ emit, started, requestedModel, context, rates }: LoopOption
   emit({ kind: 'warning', code: 'unpriced-model', message })
 }
 
-function openRun(options: LoopOptions, tools: ToolPort): Run {
-  const { signal, clock, budget, emit, rates, requestedModel } = options
-  const stopping = openStopping({ signal, clock, maxDurationMs: budget.maxDurationMs }, by =>
-    emit({ kind: 'cancel-requested', by }),
-  )
+function openRun(options: ConversationOptions, tools: ToolPort, signal: AbortSignal): Run {
+  const { rates, requestedModel, clock } = options
+  const startedAt = clock.now()
+  const stopping = stoppingOf(options, signal, startedAt)
   const unpriced = new Set(rates === undefined || rates.models.has(requestedModel) ? [] : [requestedModel])
   const items = [...pairItems(options.items ?? []).items]
-  const run: Run = {
-    ...{ options, tools, stopping, items, unpriced },
+  return {
+    ...{ options, tools, stopping, startedAt, items, unpriced, reported: null, unfolded: 0 },
     ...{ turns: 0, text: '', spent: NOTHING_SPENT, continuations: 0 },
     ...{ answer: null, nudges: 0, toolChoice: { kind: 'auto' }, share: 1, unobservable: null },
   }
-  keep(run, { kind: 'user-text', text: options.input })
-  return run
+}
+
+/** The deadline runs from the start of the run, however many inputs it answers. */
+export function stoppingOf({ clock, budget, emit }: ConversationOptions, signal: AbortSignal, since: number): Stopping {
+  return openStopping({ signal, clock, maxDurationMs: budget.maxDurationMs, since }, by =>
+    emit({ kind: 'cancel-requested', by }),
+  )
 }
 
 async function cycle(run: Run): Promise<Ended> {
   for (;;) {
-    const came = stopBeforeTurn(run) ?? (await takeTurn(run))
+    const came = stopBeforeTurn(run) ?? (await compact(run)) ?? stopBeforeTurn(run) ?? (await takeTurn(run))
     const ended = came?.kind === 'completed' ? await ending(run) : came
     if (ended !== null) return ended
   }
@@ -155,7 +173,8 @@ function stopBeforeTurn({ stopping, turns, options }: Run): Stop | null {
   return maxTurns !== undefined && turns >= maxTurns ? { kind: 'max-turns', limit: maxTurns } : null
 }
 
-function conclude(run: Run, ended: Ended): LoopEnd {
+/** Says how it ended, and sums up. */
+export function conclude(run: Run, ended: Ended): LoopEnd {
   const { turns, text, answer: structured, items, spent, options } = run
   const totals = { turns, text, structured, items, usage: spent.usage, microUsd: spent.microUsd }
   if (ended.kind === 'failed') {

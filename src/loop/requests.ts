@@ -1,6 +1,6 @@
 /** One turn's request: what is sent, and the one retry layer (decisions 25). */
 import { RETRY_AFTER_MS_MAX, RETRY_PAUSES_MS } from '../bounds.js'
-import type { TurnOutcome, TurnRequest, TurnResult, WireFailure } from '../wires/port.js'
+import type { StreamEvent, TurnOutcome, TurnRequest, TurnResult, WireFailure } from '../wires/port.js'
 import type { Ended, Run } from './run-state.js'
 import { pause, unlessAbandoned } from './stopping.js'
 
@@ -21,17 +21,26 @@ function turnRequest({ options, tools, items, toolChoice }: Run): TurnRequest {
   }
 }
 
-/**
- * The turn's result, or how the run ends instead. A failed attempt leaves the conversation as it was. Each further
- * attempt is announced with `turn-retried` before its pause, so that whatever was shown is known to be void at once.
- */
+/** The turn's result, or how the run ends instead. A failed attempt leaves the conversation as it was. */
 export async function requestTurn(run: Run): Promise<TurnResult | Ended> {
-  const { clock, emit } = run.options
-  const { signal } = run.stopping
   const request = turnRequest(run)
   run.toolChoice = { kind: 'auto' }
+  return ask(run, request, run.options.emit)
+}
+
+/**
+ * One request, tried again where that can help. Each further attempt is announced with `turn-retried` before its pause, so
+ * that whatever was shown is known to be void at once. `show` is given what streams.
+ */
+export async function ask(
+  run: Run,
+  request: TurnRequest,
+  show: (event: StreamEvent) => void,
+): Promise<TurnResult | Ended> {
+  const { clock, emit } = run.options
+  const { signal } = run.stopping
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await oneAttempt(run, request)
+    const outcome = await oneAttempt(run, request, show)
     const stop = run.stopping.cause()
     if (outcome?.kind === 'turn') return outcome.result
     if (stop !== null) return stop
@@ -66,14 +75,18 @@ function reasonOf(failure: WireFailure): string {
   return `${failure.message}; it asks to wait ${seconds} s, and at most ${RETRY_AFTER_MS_MAX / 1000} s are waited: run again then`
 }
 
-async function oneAttempt(run: Run, request: TurnRequest): Promise<TurnOutcome | null> {
-  const { model, clock, emit } = run.options
+async function oneAttempt(
+  run: Run,
+  request: TurnRequest,
+  show: (event: StreamEvent) => void,
+): Promise<TurnOutcome | null> {
+  const { model, clock } = run.options
   const { signal } = run.stopping
   let open = true
   const turn = model.turn(request, {
     signal,
     onEvent: event => {
-      if (open) emit(event)
+      if (open) show(event)
     },
   })
   try {

@@ -103,6 +103,8 @@ export interface LoopOptions {
   readonly context: StandingContext
   /** A conversation to go on with; absent or empty: a new one. It is paired before use. */
   readonly items?: readonly Item[]
+  /** Tokens that a request may hold; the conversation is compacted before it gets there. Absent: a bound in bytes. */
+  readonly contextWindow?: number
   readonly input: string
   readonly sampling: Sampling
   readonly started: StartedFacts
@@ -113,6 +115,9 @@ export interface LoopOptions {
   /** Absent: nothing is kept. */
   readonly journal?: Journal
 }
+
+/** What stays the same for every input of a conversation. */
+export type ConversationOptions = Omit<LoopOptions, 'input' | 'signal'>
 
 interface Totals {
   /** Requests begun. */
@@ -140,10 +145,13 @@ export type Ended = Stop | { readonly kind: 'failed'; readonly code: string; rea
 
 /** Mutable on purpose: one value that the steps of a turn share. */
 export interface Run {
-  readonly options: LoopOptions
+  readonly options: ConversationOptions
   /** Everything that is published. */
   readonly tools: ToolPort
-  readonly stopping: Stopping
+  /** Of the input that is being answered. */
+  stopping: Stopping
+  /** By the clock. */
+  readonly startedAt: number
   readonly items: Item[]
   turns: number
   text: string
@@ -162,6 +170,10 @@ export interface Run {
   unobservable: Stop | null
   /** Models already warned of as unpriced. */
   readonly unpriced: Set<string>
+  /** Input tokens of the last request, while the conversation is the one that was sent then; null: not known. */
+  reported: number | null
+  /** Bytes that could have been folded when a summary failed last; 0: none has. */
+  unfolded: number
 }
 
 /** Adds to the conversation and to the journal. */

@@ -31,13 +31,21 @@ function cancelledBy(reason: unknown): CancelledBy {
   return typeof reason === 'string' && Object.hasOwn(REASONS, reason) ? (reason as CancelledBy) : 'caller'
 }
 
+export interface StoppingRequest {
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly maxDurationMs: number | undefined
+  /** When the time began to run, by the clock; absent: now. */
+  readonly since?: number
+}
+
 /** `onCause` is called once, when the cause comes. */
 export function openStopping(
-  { signal, clock, maxDurationMs }: { signal: AbortSignal; clock: Clock; maxDurationMs: number | undefined },
+  { signal, clock, maxDurationMs, since }: StoppingRequest,
   onCause: (by: CancelledBy) => void,
 ): Stopping {
   const inner = new AbortController()
-  const started = clock.now()
+  const started = since ?? clock.now()
   let cause: Stop | null = null
 
   const end = (stop: Stop, by: CancelledBy): void => {

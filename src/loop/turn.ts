@@ -38,6 +38,12 @@ function misnumbered({ calls, items }: TurnResult): string | null {
 function absorb(run: Run, result: TurnResult): Stop | null {
   keep(run, ...boundedItems(result.items))
   if (result.text !== '') run.text = result.text
+  run.reported = result.usage?.inputTokens ?? null
+  return account(run, result)
+}
+
+/** Takes in usage and cost alone; a ceiling that the request reached. */
+export function account(run: Run, result: TurnResult): Stop | null {
   if (result.usage !== undefined) run.options.emit(usageEvent(result.model, result.usage))
   const price = priceOf(run, result)
   run.spent = spend(run.spent, result.usage, price)

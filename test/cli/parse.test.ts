@@ -65,7 +65,7 @@ t.test('what is refused names the fix', async t => {
     { words: ['run', '--input'], code: 'bad-arguments', says: /argument missing/ },
     { words: ['exec'], code: 'bad-arguments', says: /missing required argument 'argv'/ },
     { words: ['run', '--tty', '--input', 'x'], code: 'bad-arguments', says: /--tty/ },
-    { words: ['chat', '--model', 'x'], code: 'not-built-yet', says: /harness chat/ },
+    { words: ['app-server', '--model', 'x'], code: 'not-built-yet', says: /harness app-server/ },
     { words: ['workflow', 'run', '--flow', 'f.yaml'], code: 'not-built-yet', says: /harness workflow/ },
   ]
   for (const { words, code, says } of cases) {

@@ -4,6 +4,7 @@ import type { CommandRunner } from './invocation.js'
 
 export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<CommandRunner>>> = {
   run: async () => (await import('./run.js')).run,
+  chat: async () => (await import('./chat.js')).chat,
   tools: async () => (await import('./tools.js')).tools,
   context: async () => (await import('./context.js')).context,
   exec: async () => (await import('./exec.js')).exec,

@@ -1,5 +1,5 @@
 /** What may be reached, and by which boundary it is held. */
-import { built, CONFINED, type Flag, LAUNCHING, planned, repeat } from './row.js'
+import { built, CONFINED, type Flag, LAUNCHING, MODEL, planned, repeat } from './row.js'
 
 export const CONFINEMENT_FLAGS: readonly Flag[] = [
   ...built(LAUNCHING, [['--workspace', 'DIR', 'the folder the run is about', { fallback: '.' }]]),
@@ -29,7 +29,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
     ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
   ]),
   ...built(
-    ['run', 'tools', 'context', 'explain', 'hookcheck'],
+    [...MODEL, 'tools', 'context', 'explain', 'hookcheck'],
     [['--allow-program', 'NAME', 'program that the tool run may start', repeat]],
   ),
   // Known, not built: each is refused by name.

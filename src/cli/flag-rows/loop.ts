@@ -2,8 +2,8 @@
 import { built, type Flag, MODEL, repeat } from './row.js'
 
 export const LOOP_FLAGS: readonly Flag[] = [
+  ...built(['run'], [['--input', 'TEXT', 'the task (required)']]),
   ...built(MODEL, [
-    ['--input', 'TEXT', 'the task (required)'],
     [
       '--approve',
       'MODE',
@@ -24,7 +24,12 @@ export const LOOP_FLAGS: readonly Flag[] = [
       'N',
       'bound of one answer, sent to the model; anthropic-messages sends 4096 when absent',
     ],
-    ['--max-duration-ms', 'MS', 'deadline of the whole run'],
+    ['--max-duration-ms', 'MS', 'deadline of the whole run, or of the whole chat'],
+    [
+      '--context-window',
+      'N',
+      'tokens that the model can hold: near them the conversation is made shorter (default 128000)',
+    ],
     ['--max-cost-microunits', 'N', 'stop when N micro-USD were spent (needs --prices)'],
     ['--prices', 'FILE', 'rate card (JSON, see README)'],
     ['--log-file', 'PATH', 'append one JSON line a launch, kill, refusal and ending to PATH'],
@@ -59,7 +64,7 @@ export const LOOP_FLAGS: readonly Flag[] = [
     ],
   ),
   ...built(
-    ['run', 'tools', 'context'],
+    [...MODEL, 'tools', 'context'],
     [
       [
         '--surface',

@@ -3,6 +3,7 @@
 /** Commands of the program `harness`. */
 export type HarnessCommand =
   | 'run'
+  | 'chat'
   | 'tools'
   | 'context'
   | 'exec'
@@ -35,9 +36,9 @@ export interface Flag {
 }
 
 /** Commands that drive a model. */
-export const MODEL: readonly CommandName[] = ['run']
-export const CONFINED: readonly CommandName[] = ['run', 'tools', 'context', 'exec', 'explain', 'hookcheck']
-export const LAUNCHING: readonly CommandName[] = ['run', 'exec', 'explain', 'tools', 'context', 'check-path']
+export const MODEL: readonly CommandName[] = ['run', 'chat']
+export const CONFINED: readonly CommandName[] = [...MODEL, 'tools', 'context', 'exec', 'explain', 'hookcheck']
+export const LAUNCHING: readonly CommandName[] = [...MODEL, 'exec', 'explain', 'tools', 'context', 'check-path']
 
 /** Commands that the configuration file reaches: all that take `-p`. */
 export const PROFILED: readonly CommandName[] = [...new Set([...MODEL, ...CONFINED, ...LAUNCHING])]

@@ -27,7 +27,7 @@ export const SESSION_FLAGS: readonly Flag[] = [
     ],
   ),
   ...built(
-    ['run', 'tools', 'context'],
+    [...MODEL, 'tools', 'context'],
     [
       ['--skills-dir', 'DIR', 'offer the skills DIR/NAME/SKILL.md to the model', repeat],
       ['--agents-dir', 'DIR', 'offer the agents DIR/*.md to the tool delegate (a run needs --delegate)', repeat],
@@ -37,22 +37,24 @@ export const SESSION_FLAGS: readonly Flag[] = [
     ],
   ),
   ...built(
-    ['run', 'tools', 'context'],
+    [...MODEL, 'tools', 'context'],
     [['--delegate', null, 'let the model hand parts of the task to delegates, and to the agents where there are any']],
   ),
   ...built(MODEL, [
     ['--delegate-turns', 'N', 'requests of one delegate at most (default 20)'],
     ['--delegate-parallel', 'N', 'delegates at one time at most, where they only read (default 4)'],
-    ['--output-schema', 'FILE', 'the answer is JSON that fits the JSON Schema in FILE, one line on stdout'],
   ]),
+  ...built(
+    ['run'],
+    [['--output-schema', 'FILE', 'the answer is JSON that fits the JSON Schema in FILE, one line on stdout']],
+  ),
   // Known, not built: each is refused by name.
   ...planned(
-    ['run', 'tools'],
+    [...MODEL, 'tools'],
     [
       ['--workspace-id', 'ID', ''],
       ['--mcp-profile', 'FILE', '', repeat],
       ['--mcp-registry', 'FILE', ''],
     ],
   ),
-  ...planned(MODEL, [['--context-window', 'N', '']]),
 ]

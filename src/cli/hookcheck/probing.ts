@@ -153,7 +153,7 @@ function asker(hook: PreparedHook, { env, stop, kill, workspace, reap, timeoutMs
       run: { runId: randomHex(8), sessionId: null, workspace },
       timeoutMs,
       reap,
-      kill,
+      kill: () => kill,
       launch: async plan => {
         outcome = await launchHost({ ...plan, stdin: bytes })
         return outcome

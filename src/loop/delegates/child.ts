@@ -61,7 +61,7 @@ function prepare(run: Run, request: ChildRequest): Ready | Refusal {
     const context = delegates.contextOf(facts)
     const kept = delegates.openJournal?.({ ...facts, withheld: facts.tools.withheld })
     if (kept instanceof Refusal) return kept
-    const { model, approver, riskCeiling, rates, sampling, started, clock, emit, hooks } = run.options
+    const { model, approver, riskCeiling, rates, sampling, started, clock, emit, hooks, contextWindow } = run.options
     const options: LoopOptions = {
       ...{ model, approver, riskCeiling, clock, budget, context, input: task.task },
       requestedModel: facts.model,
@@ -72,6 +72,7 @@ function prepare(run: Run, request: ChildRequest): Ready | Refusal {
       emit: event => emit({ kind: 'delegated', call_id: callId, event }),
       signal: run.stopping.signal,
       ...(rates === undefined ? {} : { rates }),
+      ...(contextWindow === undefined ? {} : { contextWindow }),
       ...(hooks === undefined ? {} : { hooks }),
       ...(kept === undefined ? {} : { journal: kept.journal }),
     }
