@@ -1,6 +1,8 @@
 /** Whatever a model asks for and whenever a run is stopped: one terminal event, last, and one result for each call. */
 import fc from 'fast-check'
 import t from 'tap'
+import { compactJson, nestingOf } from '../../src/json.js'
+import { childBudget } from '../../src/loop/delegates/child-budget.js'
 import { runLoop } from '../../src/loop/engine.js'
 import {
   fails,
@@ -117,4 +119,48 @@ t.test('any run', async t => {
     { numRuns: 150 },
   )
   t.ok(kinds.size >= 4, `endings met: ${[...kinds].sort().join(', ')}`)
+})
+
+t.test('what delegates may spend together is never more than what is left', async t => {
+  const limit = fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined })
+  const used = fc.nat({ max: 12_000 })
+  fc.assert(
+    fc.property(
+      fc.tuple(limit, limit, limit),
+      fc.tuple(used, used, used),
+      fc.integer({ min: 1, max: 64 }),
+      (limits, spent, share) => {
+        const [maxTurns, maxOutputTokens, maxCostMicroUsd] = limits
+        const [turns, outputTokens, microUsd] = spent
+        const set = Object.entries({ maxTurns, maxOutputTokens, maxCostMicroUsd }).filter(
+          ([, value]) => value !== undefined,
+        )
+        const usage = { inputTokens: 0, outputTokens, cachedInputTokens: 0 }
+        const parent = { budget: Object.fromEntries(set), turns, spent: { usage, microUsd }, remainingMs: Infinity }
+        const came = childBudget(parent, { turnsMax: 20, share })
+        const left = [maxTurns, maxOutputTokens, maxCostMicroUsd].map((most, n) => (most ?? Infinity) - (spent[n] ?? 0))
+        if (came.kind === 'exhausted') return left.some(one => one < share)
+        const { budget } = came
+        const each = [budget.maxTurns, budget.maxOutputTokens, budget.maxCostMicroUsd]
+        const fits = (one: number | undefined, n: number): boolean =>
+          one === undefined ? limits[n] === undefined : one >= 1 && one * share <= (left[n] ?? 0)
+        return (
+          (budget.maxTurns ?? 0) <= 20 && each.every((one, n) => (n === 0 && maxTurns === undefined) || fits(one, n))
+        )
+      },
+    ),
+  )
+  t.pass('held')
+})
+
+t.test('a JSON text loses its white space and nothing else', async t => {
+  const depth = (value: unknown): number =>
+    typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(' ', '\t', '   '), (value, indent) => {
+      const compact = JSON.stringify(value)
+      return compactJson(JSON.stringify(value, null, indent)) === compact && nestingOf(compact) === depth(value)
+    }),
+  )
+  t.pass('held')
 })

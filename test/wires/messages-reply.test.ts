@@ -321,7 +321,12 @@ t.test('the model that was asked for stands in', async t => {
 })
 
 t.test('calls of one id, or with one of an earlier turn, get ids of their own, and their deltas with them', async t => {
-  const earlier: Item[] = [{ kind: 'tool-call', call_id: 'old', name: 'run', arguments: {} }]
+  const earlier: Item[] = ['old', 'call00003'].map(call_id => ({
+    kind: 'tool-call',
+    call_id,
+    name: 'run',
+    arguments: {},
+  }))
   const events = [
     start(),
     ...call(0, ['{"n":0}'], 'same'),
@@ -330,7 +335,7 @@ t.test('calls of one id, or with one of an earlier turn, get ids of their own, a
     ...end('tool_use'),
   ]
   const { outcome, shown } = fold(events, earlier)
-  const ids = ['same', 'call00002', 'call00003']
+  const ids = ['same', 'call00004', 'call00005']
   t.strictSame(
     resultOf(outcome).calls.map(one => [one.call_id, one.arguments]),
     ids.map((id, n) => [id, { n }]),

@@ -19,6 +19,7 @@ import {
   recorded,
   replies,
   type ScriptedCall,
+  STARTED,
   type Step,
   scriptedTools,
   stands,
@@ -154,7 +155,7 @@ t.test('depth one: a delegate has no delegate, no answer and no agents; skills s
       ],
       part: [replies({ calls: [handOver('e', 'deeper'), { id: 'f', name: 'answer', args: {} }] }), says('no')],
     },
-    { answer, of: { agents: [agent({ name: 'a' })] } },
+    { answer, started: { ...STARTED, agents: ['a'] }, of: { agents: [agent({ name: 'a' })] } },
     withOwnedTools(READING, [skill]),
   )
   const names = (request: TurnRequest | undefined): readonly string[] => request?.tools.map(({ name }) => name) ?? []
@@ -461,6 +462,19 @@ t.test('what is left is divided among those that start, and given back', async t
     [{ kind: 'max-turns', limit: 4 }, 4],
   ])
   t.match(events.at(-1), { kind: 'finished', stop: { kind: 'completed' }, turns: 10 })
+  const later = await drive(
+    {
+      'the task': [
+        replies({ calls: [handOver('a', '1'), handOver('b', '1')] }),
+        replies({ calls: [handOver('c', '2')] }),
+        done,
+      ],
+      '1': [says('x')],
+      '2': [replies({ calls: [{ id: 'l', name: 'look' }] })],
+    },
+    { budget: { maxTurns: 12 } },
+  )
+  t.ok(later.lines.includes('delegate c ended max-turns 8'), 'one alone has all that is left')
 })
 
 t.test('one after another wherever they could be in each other’s way', async t => {
