@@ -25,7 +25,7 @@ export function unpinned(
   for (const [path, digest] of Object.entries(pins)) {
     const landed = members.find(member => member.path === path || member.named === path)?.path
     const snapshot = snapshots.find(one => one.path === landed)
-    if (snapshot === undefined) return `${path} is pinned and is not there`
+    if (snapshot === undefined || snapshot.facts === null) return `${path} is pinned and is not there`
     if (snapshot.sha256 === null) return `${path} is pinned and cannot be read`
     if (`sha256:${snapshot.sha256}` !== digest)
       return `${path} is not what was pinned: it has sha256:${snapshot.sha256}`
@@ -81,7 +81,7 @@ function opened({ path, facts, sha256 }: MemberSnapshot): ReadyProgram | { reado
     return { fault: `${path} cannot be opened (${errno})` }
   }
   const now = fstatSync(fd, { bigint: true })
-  const same = String(now.ino) === facts.ino && String(now.dev) === facts.dev && String(now.ctimeNs) === facts.ctimeNs
+  const same = String(now.ino) === facts?.ino && String(now.dev) === facts.dev && String(now.ctimeNs) === facts.ctimeNs
   // Moved to another layer of an overlay it is another inode with the same bytes.
   if (same || createHash('sha256').update(readFileSync(fd)).digest('hex') === sha256) {
     return { file: `/proc/${process.pid}/fd/${fd}`, release: () => closeSync(fd) }
@@ -90,9 +90,16 @@ function opened({ path, facts, sha256 }: MemberSnapshot): ReadyProgram | { reado
   return { fault: `${path} changed while it was looked at` }
 }
 
+const DIFFERENCES: ReadonlyMap<string, string> = new Map([
+  ['digest', 'its content differs'],
+  ['elsewhere', 'a link or a folder on the way leads to another file'],
+  ['appeared', 'it was not there'],
+])
+
 /** Why a member of the closure stands in the way of a start, for a person. */
 export function describedFault({ path, role, what }: MemberFault): string {
-  if (what === 'digest') return `the ${role} ${path} is not what it was when the run began: its content differs`
+  const told = DIFFERENCES.get(what)
+  if (told !== undefined) return `the ${role} ${path} is not what it was when the run began: ${told}`
   const isErrno = /^E[A-Z0-9]+$/.test(what)
   return `the ${role} ${path} ${isErrno ? `cannot be looked at (${what})` : `is not what it was when the run began (${what})`}`
 }

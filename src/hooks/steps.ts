@@ -40,6 +40,8 @@ export type WalkEnd =
 
 export interface StepWalk {
   readonly asWritten: string
+  /** What a relative one was walked from: absolute. */
+  readonly from: string
   /** In the order they were passed, the filesystem root first. Empty only where the root could not be seen. */
   readonly steps: readonly PathStep[]
   /** The folders that hold what was landed on or is missing, from the root down. */
@@ -55,7 +57,7 @@ interface Pending {
 
 /** Walks `path`, a relative one from `cwd` (absolute). Never fails: what could not be seen is the end of the walk. */
 export function walkSteps(path: string, cwd: string, view: FileView): StepWalk {
-  const walker = new Walker(path, view)
+  const walker = new Walker(path, cwd, view)
   return walker.run(path.startsWith('/') ? [path] : [cwd, path])
 }
 
@@ -68,6 +70,7 @@ class Walker {
 
   constructor(
     readonly asWritten: string,
+    readonly from: string,
     readonly view: FileView,
   ) {}
 
@@ -88,7 +91,7 @@ class Walker {
   }
 
   #ended(end: WalkEnd): StepWalk {
-    return { asWritten: this.asWritten, steps: this.#steps, above: this.#here, end }
+    return { asWritten: this.asWritten, from: this.from, steps: this.#steps, above: this.#here, end }
   }
 
   /** A trailing slash counts as `.`: what stands before it must be a folder. */

@@ -199,6 +199,62 @@ t.test('what was recorded runs, or nothing does', async t => {
   t.match(reasonOf(await ask(port)), /^block/, 'another inode with the same bytes is the same program')
 })
 
+t.test('a name that leads elsewhere since is not followed', async t => {
+  const at = place(t)
+  const [yes, no] = [join(at.op, 'yes'), join(at.op, 'no')]
+  for (const [folder, status] of [
+    [yes, 0],
+    [no, 2],
+  ] as const) {
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'check.sh'), `exit ${status}\n`)
+    program(folder, 'guard', `#!/bin/sh\nexit ${status}\n`)
+  }
+  // A first line ends at a blank.
+  const [link, way] = [join(at.tmp, 'current'), join(at.op, 'way')]
+  const repoint = (to: string): void => {
+    rmSync(link, { force: true })
+    symlinkSync(to, link)
+  }
+  const script = program(at.op, 'linked', `#!${link}/sh\nexit 2\n`)
+  symlinkSync('/bin/sh', join(no, 'sh'))
+  symlinkSync('/bin/true', join(yes, 'sh'))
+  const cases: readonly [string, readonly string[], () => void][] = [
+    ['the link to the script of an interpreter', ['/bin/sh', join(link, 'check.sh')], () => repoint(yes)],
+    ['the link to the program', [join(link, 'guard')], () => repoint(yes)],
+    ['the link to its interpreter', [script], () => repoint(yes)],
+    [
+      'a folder that became a link, left again through ..',
+      ['/bin/sh', `${way}/../no/check.sh`],
+      () => {
+        mkdirSync(join(at.tmp, 'no'))
+        mkdirSync(join(at.tmp, 'sub'))
+        writeFileSync(join(at.tmp, 'no', 'check.sh'), 'exit 0\n')
+        rmSync(way, { recursive: true })
+        symlinkSync(join(at.tmp, 'sub'), way)
+      },
+    ],
+  ]
+  for (const [name, command, change] of cases) {
+    repoint(no)
+    mkdirSync(way, { recursive: true })
+    const { port } = prepare(at, [{ on: 'before-call', command }])
+    t.match(reasonOf(await ask(port)), /^block/, name)
+    change()
+    t.match(reasonOf(await ask(port)), /^failed: .*was not started: .*leads to another file/, name)
+  }
+})
+
+t.test('a start-up file that appears is code that nobody judged', async t => {
+  const at = place(t)
+  const script = join(at.op, 'check.sh')
+  writeFileSync(script, 'exit 2\n')
+  const { port } = prepare(at, [{ on: 'before-call', command: ['/bin/sh', '-l', script] }])
+  t.match(reasonOf(await ask(port)), /^block/)
+  writeFileSync(join(at.op, '.profile'), 'exit 0\n')
+  t.match(reasonOf(await ask(port)), /^failed: .*start-up .*\.profile is not what it was .*it was not there/)
+})
+
 t.test('the script that an interpreter is given is code too', async t => {
   const at = place(t)
   const script = join(at.op, 'check.sh')
