@@ -16,7 +16,7 @@ export { gatherHookHost, type HookHost, type HookHostRequest } from './hooks/hoo
 export { loadHooks } from './hooks/load.js'
 export type { Consulted, HookedCall, HookMoment, HookPort } from './hooks/port.js'
 export { type PreparedHooks, type PrepareRequest, prepareHooks } from './hooks/prepare.js'
-export { type HookRunOptions, hookPort } from './hooks/run.js'
+export { type HookAnswer, type HookRunOptions, hookPort, runHook } from './hooks/run.js'
 export type { AppliedConfinement, Captured, Ending, Guarantee, Outcome } from './outcome.js'
 export { realFiles } from './paths/file-view.js'
 export { checkLaunchFolders, LaunchFolders } from './paths/launch-folders.js'

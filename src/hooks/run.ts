@@ -75,10 +75,24 @@ function matches(tools: readonly string[] | null, entry: string | undefined): bo
   return tools === null || (entry !== undefined && tools.includes(entry))
 }
 
-/** What one hook came to, beside the verdict. */
-interface Answer {
+/** What one hook came to. */
+export interface HookAnswer {
   readonly verdict: Verdict
+  /** Null: it was not started, and the decision says why. */
   readonly outcome: Outcome | null
+}
+
+/**
+ * Asks one prepared hook about `document`, whatever its point and tools, with the limits, the looks before the start and
+ * the record of a run. What happens to it is in the answer: it rejects for nothing that a hook can do.
+ */
+export function runHook(
+  hook: PreparedHook,
+  document: JsonObject,
+  moment: Pick<HookMoment, 'signal' | 'emit'>,
+  options: Omit<HookRunOptions, 'hooks'>,
+): Promise<HookAnswer> {
+  return new HookRunner({ ...options, hooks: [hook] }).askAlone(hook, document, moment)
 }
 
 class HookRunner {
@@ -102,8 +116,7 @@ class HookRunner {
     const notes: string[] = []
     for (const hook of hooks) {
       if (moment.signal.aborted) return { ...stopped(decided, hook), notes }
-      const { verdict, outcome } = await this.#ask(hook, { stdin, until, moment, callId })
-      moment.emit(recordOf(hook, verdict, outcome, callId))
+      const { verdict } = await this.#asked(hook, { stdin, until, moment, callId })
       const { decision } = verdict
       if (hook.on === 'after-call') notes.push(...wordsOf(verdict))
       if (decision.kind === 'proceed') continue
@@ -113,13 +126,24 @@ class HookRunner {
     return { ...decided, notes }
   }
 
+  async askAlone(hook: PreparedHook, document: JsonObject, moment: Asked['moment']): Promise<HookAnswer> {
+    const until = this.#clock.now() + this.#patience([hook])
+    return this.#asked(hook, { stdin: stdinBytes(document), until, moment, callId: undefined })
+  }
+
+  async #asked(hook: PreparedHook, asked: Asked): Promise<HookAnswer> {
+    const answer = asked.moment.signal.aborted ? unasked(hook, STOPPING) : await this.#ask(hook, asked)
+    asked.moment.emit(recordOf(hook, answer.verdict, answer.outcome, asked.callId))
+    return answer
+  }
+
   /** All hooks of one consultation share one minute, unless one of them was given more by name. */
   #patience(hooks: readonly PreparedHook[]): number {
     const own = hooks.map(({ timeoutMs }) => timeoutMs ?? 0)
     return Math.min(this.options.timeoutMs ?? Infinity, Math.max(HOOK_CONSULTATION_MS_DEFAULT, ...own))
   }
 
-  async #ask(hook: PreparedHook, asked: Asked): Promise<Answer> {
+  async #ask(hook: PreparedHook, asked: Asked): Promise<HookAnswer> {
     const left = Math.floor(asked.until - this.#clock.now())
     if (left < 1) return unasked(hook, 'was not asked: the hooks before it used up the time of the consultation')
     const ready = hook.ready()
@@ -185,10 +209,11 @@ interface Asked {
   readonly stdin: Uint8Array
   /** On the clock: when the consultation's time is over. */
   readonly until: number
-  readonly moment: HookMoment
+  readonly moment: Pick<HookMoment, 'signal' | 'emit'>
   readonly callId: string | undefined
 }
 
+const STOPPING = 'was not asked: the run is being stopped'
 const NOBODY_ASKED: Consulted = { decision: { kind: 'proceed' }, hook: null, notes: [] }
 
 /** A hook that could not be asked has not said yes, and what went before it stands. */
@@ -197,10 +222,10 @@ function stopped(
   { name }: PreparedHook,
 ): Pick<Consulted, 'decision' | 'hook'> {
   if (decided.decision.kind !== 'proceed') return decided
-  return { decision: failed(name, 'was not asked: the run is being stopped').decision, hook: name }
+  return { decision: failed(name, STOPPING).decision, hook: name }
 }
 
-function unasked({ name }: PreparedHook, why: string): Answer {
+function unasked({ name }: PreparedHook, why: string): HookAnswer {
   return { verdict: failed(name, why, NOTHING_CAPTURED), outcome: null }
 }
 

@@ -5,7 +5,7 @@ import t from 'tap'
 import type { HookPoint } from '../../src/hooks/hook-spec.js'
 import type { Consulted, HookMoment, HookPort } from '../../src/hooks/port.js'
 import type { PreparedHook } from '../../src/hooks/prepared.js'
-import { hookPort } from '../../src/hooks/run.js'
+import { hookPort, runHook } from '../../src/hooks/run.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { marked } from '../support/children.js'
 import { moment, prepared, program, ran } from '../support/hooks.js'
@@ -306,6 +306,25 @@ t.test('nobody is asked where nothing matches, and nothing is recorded', async t
     t.strictSame(await ask(hooks, at), { decision: { kind: 'proceed' }, hook: null, notes: [] })
   }
   t.strictSame(at.events, [])
+})
+
+t.test('one hook alone, with a document of the caller', async t => {
+  const folder = scratch(t)
+  const file = program(folder, 'guard', '#!/bin/sh\nread -r line\necho "$line" >&2\nexit 2\n')
+  const options = { run: RUN, timeoutMs: null, reap: 'group' } as const
+  const at = moment()
+  const hook = prepared(file, 'stop', { tools: ['another'] })
+  const { verdict, outcome } = await runHook(hook, { hook: 'mine', n: 1 }, at, options)
+  t.match(verdict, { decision: { kind: 'block', reason: '{"hook":"mine","n":1}' }, reasonSource: 'stderr' })
+  t.match(outcome?.ending, { kind: 'exited', status: 2 })
+  t.strictSame(
+    at.events.map(({ kind }) => kind),
+    ['launch-started', 'launch-ended', 'hook-ran'],
+  )
+  const stopped = { ...moment(), signal: AbortSignal.abort('deadline') }
+  t.match(await runHook(hook, {}, stopped, options), { verdict: { decision: { kind: 'failed' } }, outcome: null })
+  const gone = await runHook(prepared(join(folder, 'gone'), 'stop'), {}, moment(), options)
+  t.match(gone.verdict.decision, { kind: 'failed', reason: /could not be started/ })
 })
 
 t.test('time: a hook has its own limit and all of a consultation share one', async t => {
