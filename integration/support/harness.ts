@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { execa, type Options } from 'execa'
 import { dirSync } from 'tmp-promise'
 import type { HarnessEvent } from '../../src/events.js'
+import { orderProblem } from '../../test/support/record-order.js'
 import { projectRoot } from '../../test/support/root.js'
 import { eventProblem, outcomeProblem, sessionProblem } from '../../test/support/schemas.js'
 
@@ -25,7 +26,7 @@ export async function harness(words: readonly string[], options: Options = {}): 
     stripFinalNewline: false,
   })
   const stdout = String(ran.stdout ?? '')
-  checkRecords(words, { cwd: String(options.cwd ?? process.cwd()), stdout, whole: ran.signal === undefined })
+  checkRecords(words, { cwd: String(options.cwd ?? process.cwd()), stdout, whole: ran.signal === undefined && ran.exitCode !== 130 })
   return { status: ran.exitCode, signal: ran.signal, stdout, stderr: String(ran.stderr ?? '') }
 }
 
@@ -44,7 +45,7 @@ const RECORDING: ReadonlySet<string> = new Set(['run', 'chat', 'workflow'])
 interface Recorded {
   readonly cwd: string
   readonly stdout: string
-  /** False: killed, so that the last line may be a part of one. */
+  /** False: killed or left at once, so that the end is missing and the last line may be a part of one. */
   readonly whole: boolean
 }
 
@@ -52,7 +53,9 @@ interface Recorded {
 function checkRecords(words: readonly string[], { cwd, stdout, whole }: Recorded): void {
   if (RECORDING.has(words[0] ?? '') && words.includes('--json')) {
     const kept = whole ? stdout : stdout.slice(0, stdout.lastIndexOf('\n') + 1)
-    for (const event of eventsOf(kept)) if (event.kind === 'session') checkSession(event.path)
+    const events = eventsOf(kept)
+    for (const event of events) if (event.kind === 'session') checkSession(event.path)
+    if (whole && words[0] === 'run') must(orderProblem(events), kept)
   }
   const own = words[0] === 'exec' && words.includes('--') ? words.slice(0, words.indexOf('--')) : []
   const file = own.indexOf('--outcome-file')

@@ -6,6 +6,7 @@ import type { LoopOptions, StartedFacts } from '../../src/loop/run-state.js'
 import type { Clock } from '../../src/supervise/deadline.js'
 import type { Envelope, InvokeContext, ToolOutcome, ToolPort, ToolSpec } from '../../src/tools/port.js'
 import type { Item, ModelPort, StreamEvent, TurnOutcome, TurnRequest, Usage, WireCode } from '../../src/wires/port.js'
+import { eventProblem } from './schemas.js'
 
 export interface FakeClock extends Clock {
   /** The pauses asked for, in order, in ms. */
@@ -266,7 +267,11 @@ export function recorded(
     sampling: {},
     started: STARTED,
     clock,
-    emit: event => events.push(event),
+    emit: event => {
+      const problem = eventProblem(event)
+      if (problem !== null) throw new Error(problem)
+      events.push(event)
+    },
     signal: controller.signal,
     ...over,
   }
