@@ -2,7 +2,7 @@
  * Answers that fit a schema, delegates, and calls as models really send them, through the program and over every wire. The
  * emulator refuses what a real endpoint refuses: calls without results, results without calls, ids that stand twice.
  */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseScenario } from '../../src/emulator/scenario.js'
@@ -41,7 +41,8 @@ async function play(t: Test, { wire, turns, words = [], files = {}, options = {}
   })
   const ran = await harness([
     ...['run', '--base-url', emulator.baseUrl, '--wire', wire, '--model', 'scripted', '--input', 'go'],
-    ...['--workspace', ws.path, '--no-session', ...words.map(word => word.replace('@', beside.path))],
+    ...['--workspace', ws.path, ...(words.includes('--session-dir') ? [] : ['--no-session'])],
+    ...words.map(word => word.replace('@', beside.path)),
   ])
   t.equal(emulator.firstMismatch, null, `${wire}: every request was legal and as expected`)
   return { ran, emulator, ws }
@@ -276,6 +277,28 @@ for (const wire of WIRES) {
     t.notOk(childText?.includes('reader — Reads'), 'and none about agents it cannot ask')
   })
 }
+
+t.test('the session keeps the answer to the digit, and each delegate in a file of its own', async t => {
+  const folder = scratch()
+  t.teardown(folder.remove)
+  const turns = [
+    { reply: { calls: [{ name: 'delegate', arguments: { task: 'a part', agent: 'reader' } }] } },
+    { reply: { text: 'from a delegate' } },
+    { reply: { calls: [{ name: 'answer', arguments: ANSWER }] } },
+  ]
+  const words = ['--delegate', '--agents-dir', '@/agents', '--output-schema', '@/s.json', '--session-dir', folder.path]
+  const files = { 'agents/r.md': AGENT, ...SCHEMA_FILE }
+  const { ran } = await play(t, { wire: 'openai-responses', turns, words, files })
+  t.equal(ran.stdout, `${PRINTED}\n`)
+  const names = readdirSync(folder.path).toSorted()
+  t.equal(names.length, 2)
+  const [child = '', own = ''] = names
+  t.equal(child, own.replace('.jsonl', '.d1.jsonl'))
+  const lines = (name: string): string[] => readFileSync(join(folder.path, name), 'utf8').trimEnd().split('\n')
+  t.ok(lines(own).at(-1)?.endsWith(`"structured":${PRINTED}}`))
+  t.match(JSON.parse(lines(child)[0] ?? ''), { parent: own.replace('.jsonl', ''), model: 'small' })
+  t.match(JSON.parse(lines(child).at(-1) ?? ''), { kind: 'end', stop: { kind: 'completed' } })
+})
 
 t.test('numbers of delegates need delegates, and are numbers', async t => {
   for (const [words, says] of [

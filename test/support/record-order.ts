@@ -130,11 +130,13 @@ const RULES: Rules = {
     events?.push(event)
     return events === null ? `of no delegate: ${call_id}` : null
   },
-  'delegate-finished': (record, { call_id }) => {
+  'delegate-finished': (record, { call_id, turns }) => {
     const call = record.open.get(call_id)
     if (call === undefined || call.delegate === null) return `of no delegate: ${call_id}`
     const said = orderProblem(call.delegate)
     call.delegate = null
+    // Every request counts, whoever makes it, so the next turn of the run comes behind those of its delegates.
+    record.turns += turns
     return said
   },
   'cancel-requested': record => {
