@@ -4,6 +4,9 @@
  * It is told `begin GROUP START` and `end GROUP` for groups that do not die with us by themselves, and `clean` when we end
  * with nothing running. At end-of-file it ends the groups that are still its to end, then sweeps for the mark several times,
  * because what we had just forked shows its new environment only after its exec, and what it kills may have just forked.
+ *
+ * A shell that cannot fork ends, and what fills the table of processes may be what it is there to end. So groups are ended
+ * without a fork, and the sweep has a slow twin of nothing but built-in words, run when the shell ends too soon (trap EXIT).
  */
 
 /** How the system tells what carries a mark: `proc` through /proc (Linux), `ps` by ps(1) and its words. */
@@ -27,13 +30,40 @@ esac ;;
 esac
 done`
 
-/** What is not our leader any more by its start time is not signalled; without a leader a number stays taken only while members of ours hold it. */
+/**
+ * What is not our leader any more by its start time is not signalled; without a leader a number stays taken only while members of ours hold it.
+ * The twin of the sweep stops what it finds before it ends any: what is stopped starts nothing, and keeps its place from others that would.
+ */
 const PROC = `\
+slurp() {
+text=
+while IFS= read -r line || [ -n "$line" ]; do text="$text $line"; done <"$1"
+} 2>/dev/null
 held() {
-stat=$(cat "/proc/\${1%%:*}/stat" 2>/dev/null) || return 0
+slurp "/proc/\${1%%:*}/stat"
+[ -n "$text" ] || return 0
 start=\${1#*:}
-set -- \${stat##*) }
+set -- \${text##*) }
 [ "\${20}" = "$start" ]
+}
+ours() {
+slurp "/proc/$1/stat"
+set -- "$1" \${text##*) }
+case \${2-Z} in Z|X) return 1 ;; esac
+case "$sessions|" in *"|$5|"*) return 0 ;; esac
+slurp "/proc/$1/environ"
+case $text in *"$mark"*) sessions="$sessions|$5" ;; *) return 1 ;; esac
+}
+forkless() {
+for round in 1 2 3 4 5 6 7 8 9; do
+found=
+for path in /proc/[0-9]*; do
+pid=\${path#/proc/}
+ours "$pid" && kill -STOP "$pid" 2>/dev/null && found="$found $pid"
+done
+[ -n "$found" ] || return
+kill -KILL $found 2>/dev/null
+done
 }
 list() {
 name=$1
@@ -58,6 +88,7 @@ found=$marked
 }`
 
 const ps = (words: string): string => `\
+forkless() { :; }
 held() {
 line=$(ps ${words} -o pid= -o command= 2>/dev/null | grep "^ *\${1%%:*} ") || return 0
 case $line in *"$mark"*) return 0 ;; esac
@@ -74,8 +105,9 @@ done)
  * covers the moment between a spawn and the word of its group.
  */
 const END = `\
+trap forkless EXIT
 for pause in 0 0.05 0.1 0.2 0.4; do
-sleep $pause
+[ $pause = 0 ] || sleep $pause
 for entry in $groups; do
 held "$entry" || continue
 kill -KILL "-\${entry%%:*}" 2>/dev/null
@@ -84,7 +116,8 @@ done
 sweep
 for pid in $found; do kill -KILL "$pid" 2>/dev/null; done
 [ -n "\${found# }" ] || sessions=
-done`
+done
+trap - EXIT`
 
 /**
  * The script; its arguments are the variable that marks what is ours and its value, which nothing else on the machine carries.

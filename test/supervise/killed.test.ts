@@ -1,8 +1,9 @@
 /** We are killed without a chance to do anything: what was launched on the host ends all the same. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { eventually, fixture, marked, pause, program, said } from '../support/children.js'
+import { guardianScript } from '../../src/supervise/guardian-script.js'
+import { eventually, fixture, marked, NOBODY, pause, program, said } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
 /** Kills of each way, and how many at a time. */
@@ -85,6 +86,49 @@ t.test('the guardian', { skip: needs('linux', 'perl') }, async t => {
     t.ok(await eventually(() => marked(run.word).length === 0, 1_000), 'which ends those without the mark as well')
   })
 })
+
+/** Sleepers in the leader's group, in its session, and in sessions of their own with and without the mark. */
+const SLEEPERS = `
+setsid sh -c 'env -i sleep "$0" & exec sleep "$0"' "$1" &
+setsid sleep "$1" &
+perl -e 'setpgrp; delete $ENV{HARNESS_GUARD}; exec "sleep", @ARGV' "$1" &
+env -i sleep "$1" & exec sleep "$1"`
+
+t.test(
+  'the guardian’s script ends what fills the table of processes, though it cannot fork',
+  {
+    skip: needs('linux', 'perl', 'setpriv'),
+  },
+  async t => {
+    const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+    const [cookie, word] = [`${process.pid}-forkless`, `7${process.pid}1`]
+    const env = { PATH: '/usr/bin:/bin' }
+    const child = spawn('/bin/sh', ['-c', SLEEPERS, 'sh', word], {
+      env: { ...env, HARNESS_GUARD: cookie },
+      detached: true,
+      stdio: 'ignore',
+      ...identity,
+    })
+    const stranger = spawn('/bin/sleep', [`${word}0`], { env, detached: true, stdio: 'ignore', ...identity })
+    t.teardown(() => marked(word).map(pid => process.kill(pid, 'SIGKILL')))
+    const sleeping = (): number[] =>
+      marked(word).filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep\0'))
+    t.ok(await eventually(() => sleeping().length === 6, 10_000), 'all have begun')
+    // The limit is on processes of the user and asked about at each fork: with 1 none succeeds.
+    const words = ['--nproc=1', '/bin/sh', '-c', guardianScript({ by: 'proc' }), 'guardian', 'HARNESS_GUARD', cookie]
+    const guardian = spawn('prlimit', words, { env, detached: true, stdio: ['pipe', 'ignore', 'pipe'], ...identity })
+    let complaint = ''
+    guardian.stderr?.on('data', (bytes: Buffer) => {
+      complaint += bytes.toString()
+    })
+    const over = new Promise(resolve => guardian.once('close', resolve))
+    guardian.stdin?.end(`begin ${child.pid} -\n`)
+    await over
+    t.match(complaint, /fork/, 'it could not fork')
+    t.ok(await eventually(() => marked(word).length === 1, 1_000))
+    t.strictSame(marked(word), [stranger.pid], 'all that is ours has ended, and nobody else')
+  },
+)
 
 t.test(
   'a namespace ends with us when the guardian is gone',
