@@ -81,9 +81,13 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   'outcome.nowhere',
   'outcome.tree_left',
   'outcome.stream_failures',
+  'tool-call.text',
+  'opaque.text',
   'header.parent',
   'header.forked_from',
   'end.structured',
+  'tool-call.text',
+  'opaque.text',
 ])
 
 type Problem = (value: unknown) => string | null
@@ -105,6 +109,7 @@ t.test('events', async t => {
   t.match(eventProblem({ kind: 'started-twice' }), /no event of kind "started-twice"/)
   t.type(eventProblem({ turn: 1 }), 'string', 'one without a kind')
   t.type(eventProblem(null), 'string', 'none at all')
+  t.type(eventProblem({ ...EVENTS.started, operations: [] }), 'string', 'operations are left out where there are none')
 })
 
 t.test('the parts that are told apart by their kind', async t => {

@@ -16,6 +16,7 @@ const FORMS: Readonly<Record<string, Schema>> = {
   captured_at: { type: 'string', format: 'date-time' },
   duration_ms: { type: 'number', minimum: 0 },
   cpu_ms: { type: ['number', 'null'], minimum: 0 },
+  operations: { type: 'array', minItems: 1, items: { type: 'string' } },
 }
 
 const COUNT: Schema = { type: 'integer', minimum: 0 }
