@@ -71,7 +71,7 @@ t.test('its programs start', async t => {
   const hookcheck = await execa(process.execPath, [join(installed, 'dist/bin/hookcheck.cjs'), 'hooks.json'], {
     reject: false,
   })
-  t.equal(hookcheck.exitCode, 2, 'hookcheck says that it is not built, and that nothing was audited')
+  t.match(hookcheck, { exitCode: 2, stderr: /hooks\.json: there is no such file/ })
 })
 
 t.test('its library is typed, and works', { skip: needs('bubblewrap') }, async t => {

@@ -43,7 +43,7 @@ const LAUNCHERS: Readonly<Record<string, Reading>> = {
 }
 
 const PIPED =
-  /\b(?:curl|wget)\b[^|;&]*\|\s*(?:\S*\/)?(?:sudo\s+)?(?:env\s+)?(?:ba|da|z|k)?sh\b|\b(?:curl|wget)\b[^|;&]*\|\s*(?:\S*\/)?(?:python|node|perl|ruby)/
+  /\b(?:curl|wget)\b[^|;&]{0,400}\|\s{0,8}(?:\S{0,80}\/)?(?:sudo\s+)?(?:env\s+)?(?:ba|da|z|k)?sh\b|\b(?:curl|wget)\b[^|;&]{0,400}\|\s{0,8}(?:\S{0,80}\/)?(?:python|node|perl|ruby)/
 
 /** Findings for the command and for what wrappers around it start. */
 export function* fetched(command: readonly string[], { argv, lookUps }: Closure): Iterable<Reported> {

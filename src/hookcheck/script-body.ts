@@ -43,19 +43,28 @@ function commentsOf({ inspected }: Pick<ClosureMember, 'inspected' | 'role'>): '
   return byName || /\b(?:node|nodejs|bun|deno|php)\b/.test(line) ? 'slashes' : 'hash'
 }
 
+/** Line by line, and blocks by one pass: a pattern that may cross lines takes minutes for a file of empty ones. */
 function withoutComments(text: string, comments: 'hash' | 'slashes'): readonly string[] {
-  const plain =
-    comments === 'slashes'
-      ? text
-          .replace(/^#!.*$/m, '')
-          .replace(/\/\*[\s\S]*?\*\//g, '')
-          .replace(/^\s*\/\/.*$/gm, '')
-      : text.replace(/^\s*#.*$/gm, '')
+  const mark = comments === 'slashes' ? '//' : '#'
+  const plain = comments === 'slashes' ? withoutBlocks(text) : text
   return plain
     .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
+    .split('\n')
     .map(line => line.trim())
-    .filter(line => line !== '')
+    .filter(line => line !== '' && !line.startsWith(mark) && !line.startsWith('#!'))
+}
+
+/** A block that is never closed is no comment. */
+function withoutBlocks(text: string): string {
+  const kept: string[] = []
+  let at = 0
+  for (;;) {
+    const start = text.indexOf('/*', at)
+    const end = start === -1 ? -1 : text.indexOf('*/', start + 2)
+    if (end === -1) return kept.join('') + text.slice(at)
+    kept.push(text.slice(at, start))
+    at = end + 2
+  }
 }
 
 /** Where a script has carriage returns at line ends: on its `#!` line, only further down in a script of a shell, or not where it matters. */

@@ -19,10 +19,10 @@ interface Pattern {
 
 const SWALLOWS: Readonly<Record<ScriptFamily, readonly Pattern[]>> = {
   shell: [
-    { form: /\|\|\s*(?:true|:)(?=\s*(?:$|[;&|#)}]))/, what: 'a failure before "|| true" is forgotten' },
-    { form: /\|\|\s*(?:exit|return)\s+0\b/, what: 'a failure before "|| exit 0" lets the call through' },
-    { form: /^\s*set\s+\+[a-z]*e/, what: '"set +e" goes on after a failure' },
-    { form: /\btrap\s+(['"])[^'"]*\bexit\s+0\b/, what: 'a trap ends with 0, whatever went wrong' },
+    { form: /\|\|[ \t]*(?:true|:)(?=[ \t]*(?:$|[;&|#)}]))/, what: 'a failure before "|| true" is forgotten' },
+    { form: /\|\|[ \t]*(?:exit|return)[ \t]+0\b/, what: 'a failure before "|| exit 0" lets the call through' },
+    { form: /^[ \t]*set[ \t]+\+[a-z]*e/, what: '"set +e" goes on after a failure' },
+    { form: /\btrap[ \t]+(['"])[^'"]*\bexit[ \t]+0\b/, what: 'a trap ends with 0, whatever went wrong' },
   ],
   node: [
     { form: /\bcatch\b[^{]{0,80}\{[^}]{0,400}process\.exit\(\s{0,4}0?\s{0,4}\)/, what: 'a caught error ends with 0' },
@@ -35,7 +35,7 @@ const SWALLOWS: Readonly<Record<ScriptFamily, readonly Pattern[]>> = {
   python: [
     { form: /^[ \t]*except\b[^\n]*:[ \t]*(?:\n[ \t]+)?pass\b/, what: 'an exception is forgotten' },
     {
-      form: /^[ \t]*except\b[^\n]*:[ \t]*(?:\n[ \t]+[^\n]*){0,3}?\n?[ \t]*(?:sys\.)?exit\(\s*0?\s*\)/,
+      form: /^[ \t]*except\b[^\n]*:[ \t]*(?:\n[ \t]+[^\n]*){0,3}?\n?[ \t]*(?:sys\.)?exit\([ \t]*0?[ \t]*\)/,
       what: 'an exception ends with 0',
     },
   ],
@@ -52,16 +52,16 @@ export function swallowedFailures(text: string, family: ScriptFamily): readonly 
 }
 
 const EXIT_ONE: Readonly<Record<ScriptFamily, RegExp>> = {
-  shell: /\b(?:exit|return)\s+1\b/,
-  node: /process\.exit\(\s*1\s*\)|process\.exitCode\s*=\s*1\b/,
-  python: /\bexit\(\s*1\s*\)|\bSystemExit\(\s*1\s*\)/,
+  shell: /\b(?:exit|return)[ \t]+1\b/,
+  node: /process\.exit\([ \t]*1[ \t]*\)|process\.exitCode[ \t]*=[ \t]*1\b/,
+  python: /\bexit\([ \t]*1[ \t]*\)|\bSystemExit\([ \t]*1[ \t]*\)/,
   other: /(?!)/,
 }
 
 const EXIT_TWO: Readonly<Record<ScriptFamily, RegExp>> = {
-  shell: /\b(?:exit|return)\s+(?:2\b|["']?\$)/,
-  node: /process\.exit\(\s*(?:2|[A-Za-z_])|process\.exitCode\s*=\s*(?:2|[A-Za-z_])/,
-  python: /\bexit\(\s*(?:2|[A-Za-z_])|\bSystemExit\(\s*(?:2|[A-Za-z_])/,
+  shell: /\b(?:exit|return)[ \t]+(?:2\b|["']?\$)/,
+  node: /process\.exit\([ \t]*(?:2|[A-Za-z_])|process\.exitCode[ \t]*=[ \t]*(?:2|[A-Za-z_])/,
+  python: /\bexit\([ \t]*(?:2|[A-Za-z_])|\bSystemExit\([ \t]*(?:2|[A-Za-z_])/,
   other: /(?!)/,
 }
 
@@ -75,9 +75,9 @@ export function blocksWithOne(text: string, family: ScriptFamily): ScriptRemark 
 
 const DIALECTS: readonly Pattern[] = [
   { form: /permissionDecision|hookSpecificOutput/, what: 'answers with permissionDecision' },
-  { form: /["']?decision["']?\s*[:=]\s*\\?["'](?:block|approve|deny|allow)/, what: 'answers with decision' },
-  { form: /["']continue["']\s*:\s*(?:false|False)/, what: 'answers with continue: false' },
-  { form: /["']permission["']\s*:\s*["'](?:deny|allow|ask)/, what: 'answers with permission' },
+  { form: /["']?decision["']?[ \t]*[:=][ \t]*\\?["'](?:block|approve|deny|allow)/, what: 'answers with decision' },
+  { form: /["']continue["'][ \t]*:[ \t]*(?:false|False)/, what: 'answers with continue: false' },
+  { form: /["']permission["'][ \t]*:[ \t]*["'](?:deny|allow|ask)/, what: 'answers with permission' },
   { form: /\btool_input\b|\btool_name\b/, what: 'reads tool_name or tool_input' },
   { form: /\bCLAUDE_(?:PROJECT_DIR|PLUGIN_ROOT|ENV_FILE|TOOL_INPUT)\b/, what: 'uses a CLAUDE_* variable' },
   { form: /\bhook_event_name\b/, what: 'reads hook_event_name' },
@@ -116,12 +116,12 @@ function withoutComments(text: string, family: ScriptFamily): string {
 function endsWithZero(code: string): ScriptRemark[] {
   const lines = code.split('\n')
   const last = lines.findLastIndex(line => line.trim() !== '')
-  if (last < 1 || !/^\s*exit\s+0\s*;?\s*$/.test(lines[last] ?? '') || stopsAtFailure(code)) return []
+  if (last < 1 || !/^[ \t]*exit[ \t]+0[ \t]*;?[ \t]*$/.test(lines[last] ?? '') || stopsAtFailure(code)) return []
   return [{ line: last + 1, what: 'it ends with "exit 0" whatever happened before' }]
 }
 
 function stopsAtFailure(code: string): boolean {
-  return /^\s*set\s+-[a-z]*e|^\s*set\s+-o\s+errexit|^#![^\n]*\s-[a-z]*e/m.test(code)
+  return /^[ \t]*set[ \t]+-[a-z]*e|^[ \t]*set[ \t]+-o[ \t]+errexit|^#![^\n]*\s-[a-z]*e/m.test(code)
 }
 
 /** A parser is called, its failure is checked nowhere, and the script does not stop by itself. */
@@ -141,7 +141,7 @@ function neverStops(code: string): ScriptRemark[] {
 const COMMON =
   'awk basename cat chmod cp curl cut date dirname env find git grep head jq ls mkdir mktemp mv node npm perl python python3 readlink realpath rm ruby sed sh sort tail tee tr uname wc xargs'
 const COMMON_FORM = new RegExp(
-  `(?:^|[|;&(\`]|\\$\\(|\\b(?:then|do|else|if|while|until|exec|command)\\s)\\s*(${COMMON.replaceAll(' ', '|')})(?=\\s|$)`,
+  `(?:^|[|;&(\`]|\\$\\(|\\b(?:then|do|else|if|while|until|exec|command)\\s)[ \\t]*(${COMMON.replaceAll(' ', '|')})(?=\\s|$)`,
   'gm',
 )
 

@@ -63,7 +63,7 @@ const OPERATORS: ReadonlySet<string> = new Set(['|', '||', '&&', ';', '&', '>', 
 function unexpanded(word: string): string | null {
   if (word.startsWith('~/')) return '"~/"'
   if (OPERATORS.has(word)) return `the operator ${word}`
-  if (/\$\{\w+[^}]*\}/.test(word) || /^\$\w|\/\$\w|\$[A-Z_]{2,}/.test(word)) return 'a variable'
+  if (/\$\{\w{1,80}[^}]{0,200}\}/.test(word) || /^\$\w|\/\$\w|\$[A-Z_]{2,}/.test(word)) return 'a variable'
   if (/\$\(|`[^`]*`/.test(word)) return 'a command substitution'
   return /^\*[./]|\/\*(?:$|[./])/.test(word) ? 'a file pattern' : null
 }
@@ -92,14 +92,14 @@ function unsetNames(text: string, { spec }: HookFacts, { environment }: AuditCon
   for (const [, name = ''] of loops) set.add(name)
   const found = new Map<string, UnsetName>()
   for (const [written, braced, fallback, bare] of text.matchAll(
-    /\$\{([A-Za-z_]\w*)(?::?-([^}]*))?[^}]*\}|\$([A-Za-z_]\w*)/g,
+    /\$\{([A-Za-z_]\w{0,80})(?::?-([^}]{0,200}))?[^}]{0,200}\}|\$([A-Za-z_]\w*)/g,
   )) {
     const name = braced ?? bare ?? ''
     if (set.has(name)) continue
     const value = fallback ?? ''
     found.set(written, { written, value, becomes: value === '' ? 'empty' : JSON.stringify(value) })
   }
-  for (const [written] of text.matchAll(/\{\{[^}]*\}\}/g))
+  for (const [written] of text.matchAll(/\{\{[^}]{0,200}\}\}/g))
     found.set(written, { written, value: written, becomes: 'itself' })
   return [...found.values()]
 }
