@@ -208,6 +208,29 @@ t.test('hooks are the operator’s: where they may lie', async t => {
     ],
     ['a gate that a shell would have to read', at.file([{ on: 'before-call', command: [text] }], 'g.json'), /HC401/],
     ['the file itself', own, /HC105/],
+    [
+      'the workspace as working folder',
+      at.file([{ on: 'before-call', command: [at.hook('cwd', 'exit 2')], cwd: at.ws }], 'j.json'),
+      /HC601/,
+    ],
+    [
+      'a stop hook that works there',
+      at.file([{ on: 'stop', command: [at.hook('cwd', 'exit 2')], cwd: at.ws }], 'k.json'),
+      /HC601/,
+    ],
+    [
+      'a tool that obeys the configuration of the workspace',
+      at.file([{ on: 'before-call', command: [at.hook('git', 'exit 2'), '-C', at.ws, 'status'] }], 'l.json'),
+      /HC603/,
+    ],
+    [
+      'a variable that leads an interpreter there',
+      at.file(
+        [{ on: 'before-call', command: ['/usr/bin/env', `BASH_ENV=${script}`, at.hook('banner', 'exit 2')] }],
+        'm.json',
+      ),
+      /HC504/,
+    ],
   ]
   for (const [name, hooks, rule] of cases) {
     const ran = await harness(run(endpoint, at.ws, hooks))
@@ -227,6 +250,10 @@ t.test('hooks are the operator’s: where they may lie', async t => {
     [{ code: 'hook-vacuous', message: /hook 1: .*empty/ }],
     'an emptied gate is told',
   )
+  const nowhere = [{ on: 'stop', command: [at.hook('nowhere', 'exit 0')], cwd: join(at.op, 'nowhere else') }]
+  const cwdGone = await harness(run(endpoint, at.ws, at.file(nowhere, 'n.json')))
+  t.equal(cwdGone.status, 0, 'a stop hook without its folder fails open, too')
+  t.match(of(eventsOf(cwdGone.stdout), 'hook-ran'), [{ decision: { kind: 'failed', reason: /nowhere else/ } }])
   const gone = at.file([{ on: 'stop', name: 'lost', command: [join(at.op, 'gone')] }], 'h.json')
   const open2 = await harness(run(endpoint, at.ws, gone))
   t.equal(open2.status, 0, open2.stderr)

@@ -6,7 +6,7 @@ import { type AuditContext, type HookFacts, unseenEnd } from './context.js'
 import { faultText } from './fault-text.js'
 import { perAudit } from './per-audit.js'
 import type { Reported } from './rule.js'
-import { scriptOf } from './script-facts.js'
+import { remarksOf, scriptOf } from './script-facts.js'
 import { projectTool } from './tool-programs.js'
 
 export function* workingFolder({ cwd, spec }: HookFacts, { walk, reach, once }: AuditContext): Iterable<Reported> {
@@ -103,7 +103,7 @@ export function* modulesOfCwd({ cwd, closure }: HookFacts, { walk, reach }: Audi
 export function* projectTools(hook: HookFacts, audit: AuditContext): Iterable<Reported> {
   const { closure, cwd } = hook
   const tool = projectTool(closure.argv, closure.code)
-  if (tool === null) return
+  if (tool === null) return yield* toolsOfScript(hook, audit)
   const pointed = [cwd, ...argumentPaths(hook)].find(path => audit.reach(audit.walk(path)) !== null)
   const where = pointed === undefined ? '' : `; it is pointed at ${pointed}, which the agent writes`
   const message = `${tool.name} obeys ${tool.obeys}${where}`
@@ -114,6 +114,16 @@ export function* projectTools(hook: HookFacts, audit: AuditContext): Iterable<Re
     severity: pointed === undefined ? 'warn' : 'error',
     message,
     ...fix,
+  }
+}
+
+/** Where a script points a tool cannot be told, so that it names one is a warning and no more. */
+function* toolsOfScript(hook: HookFacts, audit: AuditContext): Iterable<Reported> {
+  for (const name of remarksOf(hook, audit).tools) {
+    const tool = projectTool([name], null)
+    if (tool === null) continue
+    const message = `the script calls ${name}, which obeys ${tool.obeys}: in the workspace those are the agent's`
+    yield { about: `calls ${name}`, message, ...(tool.instead === undefined ? {} : { fix: tool.instead }) }
   }
 }
 

@@ -16,6 +16,7 @@ import { countOf, fingerprintOf, type ReportFinding, type Skipped, type Summary,
 import { type Reported, type Rule, severityOf } from './rule.js'
 import { AUDIT_RULES } from './rules-audit.js'
 import { COMMAND_RULES } from './rules-command.js'
+import { locationRules } from './rules-environment.js'
 import { FILE_RULES } from './rules-file.js'
 import { FORMAT_RULES } from './rules-format.js'
 import { INTERPRETER_RULES } from './rules-interpreter.js'
@@ -125,10 +126,20 @@ export interface StartAudit {
   readonly machine: Machine
 }
 
-/** Findings of HC001 to HC409 for a run that is about to begin, in the default profile. */
+/** Findings of HC001 to HC409 and of the rules about where code comes from, for a run that is about to begin, in the default profile. */
 export function auditForStart(inputs: StartAudit): readonly Finding[] {
   const context = makeAuditContext({ ...inputs, profile: 'default' })
-  return sortFindings(ask(context, CORE_RULES).findings)
+  const { findings } = ask(context, [...CORE_RULES, ...locationRules()])
+  return sortFindings(findings.filter(finding => !isOfNeighbours(finding) || isOfAgent(finding, context)))
+}
+
+/** What other users could plant beside a script is for hookcheck: whether the script loads it cannot be told here. */
+function isOfNeighbours({ rule }: Finding): boolean {
+  return rule === 'HC604'
+}
+
+function isOfAgent({ path }: Finding, { walk, reach }: AuditContext): boolean {
+  return path !== undefined && reach(walk(path)) !== null
 }
 
 /** The findings by which a run is refused: errors that are errors at any point. */

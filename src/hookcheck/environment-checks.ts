@@ -86,6 +86,22 @@ export function* functionValues({ spec }: HookFacts, inherited: Inherited): Iter
   }
 }
 
+/** Variables of class A that the command itself sets, by `env` or a first line: the operator's word, unless it leads to the agent. */
+export function* assignedVariables({ closure, cwd }: HookFacts, { walk, reach }: AuditContext): Iterable<Reported> {
+  for (const word of closure.assigned) {
+    const [name = ''] = word.split('=', 1)
+    if (classOf(name) !== 'A') continue
+    const value = word.slice(name.length + 1)
+    const places = value.split(/[\s:,;=]+/).filter(part => part.includes('/'))
+    const [found] = places.flatMap(part => reach(walk(part.startsWith('/') ? part : `${cwd}/${part}`)) ?? [])
+    const where =
+      found === undefined ? '' : `; its value leads into ${found.root}, where the agent can write (${found.source})`
+    const message = `the command sets ${name}, which makes programs load or run code${where}`
+    const fix = 'name the code in the command itself, where it is judged and pinned'
+    yield { about: `set ${name}`, severity: found === undefined ? 'warn' : 'error', message, fix }
+  }
+}
+
 export function* addedNames(
   { spec }: HookFacts,
   { walk, reach }: AuditContext,

@@ -2,6 +2,7 @@
 import { dataArguments, modulesOfCwd, neighbours, projectTools, workingFolder } from './argument-checks.js'
 import {
   addedNames,
+  assignedVariables,
   descriptors,
   droppedEntries,
   functionValues,
@@ -17,6 +18,16 @@ export interface EnvironmentFacts {
   readonly descriptors: readonly number[]
   /** Why hooks get an empty private folder as HOME; null: they get the operator's. */
   readonly homeReplaced: string | null
+}
+
+/** Those that tell by where the code of a hook comes from that a run must not begin; they need no facts. */
+const OF_LOCATION: ReadonlySet<string> = new Set(['HC504', 'HC601', 'HC602', 'HC603', 'HC604'])
+
+/** The working folder, and what the arguments and the neighbours of a script lead to. */
+export function locationRules(): readonly Rule[] {
+  return environmentRules({ inherited: {}, descriptors: [], homeReplaced: null }).filter(({ id }) =>
+    OF_LOCATION.has(id),
+  )
 }
 
 export function environmentRules(facts: EnvironmentFacts): readonly Rule[] {
@@ -53,7 +64,10 @@ export function environmentRules(facts: EnvironmentFacts): readonly Rule[] {
       title: 'Code-injecting variable let through',
       severity: 'error',
       lasting: 'always',
-      hook: hook => functionValues(hook, facts.inherited),
+      hook: function* (hook, audit) {
+        yield* functionValues(hook, facts.inherited)
+        yield* assignedVariables(hook, audit)
+      },
       why: 'With LD_PRELOAD, NODE_OPTIONS, BASH_ENV or GIT_* somebody else decides what the hook runs.',
       fix: 'take the name out of "env" and set the value inside the hook',
       anchor: 'the unsecure list of ld.so(8); env_delete of sudoers(5)',

@@ -56,6 +56,8 @@ export interface Closure {
   readonly libraryFolders: readonly { readonly of: string; readonly folder: string }[]
   /** A wrapper whose command cannot be told: what it starts is not in the closure. */
   readonly opaque: readonly string[]
+  /** `NAME=VALUE` words by which `env` and its like set variables for the code, from the outside in. */
+  readonly assigned: readonly string[]
 }
 
 export interface ClosureContext {
@@ -85,6 +87,7 @@ class Collector {
   readonly #chains: Chain[] = []
   readonly #lookUps: LookUp[] = []
   readonly #opaque: string[] = []
+  readonly #assigned: string[] = []
   #argv: readonly string[] = []
   #code: NamedCode | null = null
 
@@ -101,6 +104,7 @@ class Collector {
       code: this.#code,
       libraryFolders: members.flatMap(libraryFoldersOf),
       opaque: this.#opaque,
+      assigned: this.#assigned,
     }
   }
 
@@ -110,6 +114,7 @@ class Collector {
     for (let depth = 0; ; depth++) {
       const inner = unwrap(argv)
       if (inner === null) break
+      this.#assigned.push(...inner.assigned)
       if (inner.argv === null || depth === WRAPPERS_MAX) {
         this.#opaque.push(inner.wrapper)
         break

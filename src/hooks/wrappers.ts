@@ -55,6 +55,8 @@ export interface Unwrapped {
   readonly path: string | null | undefined
   /** The wrapper is the program itself under another name: nothing is looked up. */
   readonly applet: boolean
+  /** `NAME=VALUE` words by which it sets variables for what it starts. */
+  readonly assigned: readonly string[]
 }
 
 /** Takes the first program off `argv`; null when it starts no other one. */
@@ -66,12 +68,17 @@ export function unwrap(argv: readonly string[]): Unwrapped | null {
     const [applet, ...args] = rest
     return applet === undefined || applet.startsWith('-')
       ? null
-      : { wrapper: name, argv: [applet, ...args], path: undefined, applet: true }
+      : { wrapper: name, argv: [applet, ...args], path: undefined, applet: true, assigned: [] }
   }
   const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined
   if (wrapper === undefined) return null
-  return { wrapper: name, argv: commandAfter(rest, wrapper), path: undefined, applet: false }
+  const command = commandAfter(rest, wrapper)
+  const before = rest.slice(0, rest.length - (command?.length ?? 0))
+  const assigned = wrapper.assigns === true ? before.filter(word => ASSIGNMENT.test(word)) : []
+  return { wrapper: name, argv: command, path: undefined, applet: false, assigned }
 }
+
+const ASSIGNMENT = /^\w+=/
 
 /** The last component, which multi-call programs and these tables go by. */
 export function nameOf(path: string): string {
@@ -87,7 +94,7 @@ function commandAfter(words: readonly string[], wrapper: Wrapper): Unwrapped['ar
       if (wrapper.values.includes(word)) at++
       continue
     }
-    if (wrapper.assigns === true && /^\w+=/.test(word)) continue
+    if (wrapper.assigns === true && ASSIGNMENT.test(word)) continue
     if (skip === 0) return nonEmpty(words.slice(at))
     skip--
   }
@@ -99,8 +106,9 @@ function nonEmpty([first, ...rest]: readonly string[]): Unwrapped['argv'] {
 }
 
 /** env(1): `-i` and `-` empty the environment, `-u` removes, `-S` splits its value into words, `NAME=VALUE` sets. */
-function envCommand(given: readonly string[]): Pick<Unwrapped, 'argv' | 'path'> {
+function envCommand(given: readonly string[]): Pick<Unwrapped, 'argv' | 'path' | 'assigned'> {
   let words = [...given]
+  const assigned: string[] = []
   let path: string | null | undefined
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? ''
@@ -116,11 +124,12 @@ function envCommand(given: readonly string[]): Pick<Unwrapped, 'argv' | 'path'> 
       if (value === 'PATH') path = null
     } else if (word === '-uPATH' || word === '--unset=PATH') path = null
     else if (/^[^=/-][^=/]*=/.test(word)) {
+      assigned.push(word)
       if (word.startsWith('PATH=')) path = word.slice('PATH='.length)
-    } else if (word === '--') return { argv: nonEmpty(words.slice(at + 1)), path }
-    else if (!word.startsWith('-')) return { argv: nonEmpty(words.slice(at)), path }
+    } else if (word === '--') return { argv: nonEmpty(words.slice(at + 1)), path, assigned }
+    else if (!word.startsWith('-')) return { argv: nonEmpty(words.slice(at)), path, assigned }
   }
-  return { argv: null, path }
+  return { argv: null, path, assigned }
 }
 
 /** Words of `env -S`: blanks separate, single and double quotes hold together, a backslash keeps the next character. */

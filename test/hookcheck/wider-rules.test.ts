@@ -129,6 +129,18 @@ check([
     facts: { inherited: { X: '() { :; }' } },
     expected: ['HC504 error'],
   },
+  {
+    name: 'a variable that env sets, leading to the agent',
+    hooks: gate('/usr/bin/env', 'NODE_OPTIONS=--require=/ws/x.js', '/usr/bin/node', '/etc/harness/guard.js'),
+    expected: ['HC504 error'],
+    says: /NODE_OPTIONS.*leads into \/ws/,
+  },
+  {
+    name: 'a variable that env sets',
+    hooks: gate('/usr/bin/env', 'PYTHONPATH=/opt/lib', '/usr/bin/python3', '-I', '/etc/harness/guard.py'),
+    expected: ['HC504 warn'],
+  },
+  { name: 'a plain variable that env sets', hooks: gate('/usr/bin/env', 'A=b', GUARD), expected: [] },
   { name: 'a plain variable', hooks: of({ env: ['EDITION'] }), facts: { inherited: { EDITION: '3' } }, expected: [] },
   { name: 'a redirecting variable', hooks: of({ env: ['KUBECONFIG'] }), expected: ['HC505 warn'] },
   { name: 'a credential', hooks: of({ env: ['MARKER_TOKEN'] }), expected: ['HC505 warn'], says: /credential/ },
@@ -229,6 +241,13 @@ check([
     tree: { '/usr/bin/npm': program(elf('/lib/ld.so')) },
     hooks: gate('/usr/bin/timeout', '5', '/usr/bin/npm', 'test'),
     expected: ['HC603 warn'],
+  },
+  {
+    name: 'git in a script',
+    tree: { '/etc/harness/g.sh': program('#!/bin/sh\nset -e\nread -r doc\ngit -C /somewhere status\nexit 2\n') },
+    hooks: gate('/etc/harness/g.sh'),
+    expected: ['HC603 warn'],
+    says: /calls git/,
   },
   { name: 'a module of python', hooks: gate('/usr/bin/python3', '-I', '-m', 'pytest'), expected: ['HC603 warn'] },
 
