@@ -74,7 +74,7 @@ export const TRANSCRIPT_ITEM_BYTES_MAX = 4 * KiB
 
 // --- the loop (contract §7) ---
 export const CALL_ARGUMENTS_BYTES_MAX = 64 * KiB
-/** Levels of objects and lists in a call's arguments: some thousand more, and an encoder would leave the stack. */
+/** Levels of objects and lists in a call's arguments and in an opaque item: some thousand more, and an encoder would leave the stack. */
 export const CALL_ARGUMENTS_DEPTH_MAX = 500
 /** Delegates that one answer of the model may start; `--delegate-parallel` bounds those at one time. */
 export const DELEGATES_PER_TURN_MAX = 64
@@ -106,6 +106,10 @@ export const RETRY_AFTER_MS_MAX = 30_000
 export const SSE_EVENT_BYTES_MAX = 1 * MiB
 export const STREAM_BYTES_MAX = 32 * MiB
 export const ERROR_BODY_BYTES_MAX = 2_048
+/** Calls of one answer: the stream bound would let in 300 000, and each is run, recorded and sent again. */
+export const CALLS_PER_TURN_MAX = 512
+/** Kinds of events, and of items, that one answer is warned of by name; what else it makes up is one more warning. */
+export const UNKNOWN_KINDS_TOLD_MAX = 16
 export const CONNECT_MS = 15_000
 export const FIRST_BYTE_MS = 180_000
 export const STREAM_IDLE_MS_DEFAULT = 60_000

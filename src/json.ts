@@ -35,6 +35,55 @@ export function compactJson(text: string): string {
   return parts.join('')
 }
 
+/** A member of an object, or an entry of a list (`key` is null), as it was written. */
+export interface JsonPart {
+  readonly key: string | null
+  readonly text: string
+}
+
+/** The parts of an object or a list in the order they were written; none of a scalar. `text` is valid JSON. */
+export function partsOf(text: string): JsonPart[] {
+  const parts: JsonPart[] = []
+  let depth = 0
+  let from = 0
+  let key: string | null = null
+  const take = (to: number): void => {
+    const part = text.slice(from, to).trim()
+    if (part !== '') parts.push({ key, text: part })
+    from = to + 1
+    key = null
+  }
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]
+    if (character === '"') at = stringEnd(text, at) - 1
+    else if (character === '{' || character === '[') {
+      depth += 1
+      if (depth === 1) from = at + 1
+    } else if (character === '}' || character === ']') {
+      depth -= 1
+      if (depth === 0) take(at)
+    } else if (depth !== 1) continue
+    else if (character === ',') take(at)
+    else if (character === ':') {
+      key = JSON.parse(text.slice(from, at)) as string
+      from = at + 1
+    }
+  }
+  return parts
+}
+
+/** How the member was written that `JSON.parse` gives for `key`: of one key twice, the last. Undefined: there is none. */
+export function memberText(text: string, key: string): string | undefined {
+  return partsOf(text).findLast(part => part.key === key)?.text
+}
+
+/** `text` without white space between tokens, or nothing where that is `JSON.stringify(value)`, its parsed value, anyway. */
+export function ownText(value: Json, text: string | undefined): { readonly text?: string } {
+  if (text === undefined) return {}
+  const compact = compactJson(text)
+  return compact === JSON.stringify(value) ? {} : { text: compact }
+}
+
 /** Levels of objects and lists in a text that may be JSON; 0 for a scalar. */
 export function nestingOf(text: string): number {
   let depth = 0
@@ -67,8 +116,12 @@ export function withExactText<T extends JsonObject>(value: T, text: string): T {
   return value
 }
 
-/** `value` as it was written, to the digit where that is known, else encoded. */
+/** `value` encoded, where every object in it whose text is known stands as it was written, to the digit. */
 export function exactJson(value: Json): string {
-  const text = typeof value === 'object' && value !== null ? EXACT.get(value) : undefined
-  return text ?? JSON.stringify(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const text = EXACT.get(value)
+  if (text !== undefined) return text
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(exactJson).join(',')}]`
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${exactJson(member)}`)
+  return `{${members.join(',')}}`
 }

@@ -1,6 +1,16 @@
 /** JSON texts that are not parsed: what is between tokens goes, what is in them stays. */
+import fc from 'fast-check'
 import t from 'tap'
-import { compactJson, exactJson, nestingOf, withExactText } from '../src/json.js'
+import {
+  compactJson,
+  exactJson,
+  type Json,
+  memberText,
+  nestingOf,
+  ownText,
+  partsOf,
+  withExactText,
+} from '../src/json.js'
 
 t.test('white space goes where it means nothing', async t => {
   const cases: readonly (readonly [text: string, compact: string])[] = [
@@ -40,4 +50,35 @@ t.test('a value is told as it was written where that is known', async t => {
   t.equal(exactJson({ a: 1 }), '{"a":1}')
   t.equal(exactJson(withExactText({ a: 1 }, '{"a":1.0}')), '{"a":1.0}')
   t.equal(exactJson('x'), '"x"')
+  const one = withExactText({ a: 1 }, '{"a":1.0}')
+  t.equal(exactJson({ b: [one, null, { c: one }] }), '{"b":[{"a":1.0},null,{"c":{"a":1.0}}]}', 'at any depth')
+  t.same(ownText({ a: 1 }, ' {"a": 1} '), {})
+  t.same(ownText({ a: 1 }, '{"a": 1.0}'), { text: '{"a":1.0}' })
+  t.same(ownText({ a: 1 }, undefined), {})
+})
+
+t.test('parts of a text stand as they were written', async t => {
+  t.same(partsOf(' { "a" : 1.0 , "b\\"" : [ "," , {"x":"}"} ] } '), [
+    { key: 'a', text: '1.0' },
+    { key: 'b"', text: '[ "," , {"x":"}"} ]' },
+  ])
+  t.same(partsOf('[ 1e400 ,"a,]" ]'), [
+    { key: null, text: '1e400' },
+    { key: null, text: '"a,]"' },
+  ])
+  for (const none of ['{}', '[ ]', '1', '"{:,}"']) t.same(partsOf(none), [], none)
+  t.equal(memberText('{"a":1,"\\u0061":2.0}', 'a'), '2.0', 'of one key twice, the last')
+  t.equal(memberText('{"__proto__":1.0}', '__proto__'), '1.0')
+  t.equal(memberText('{"a":{"b":1}}', 'b'), undefined)
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.nat(3), (value, indent) => {
+      const text = JSON.stringify(value, null, indent)
+      const made = partsOf(text).map(part => [part.key, JSON.parse(part.text) as unknown])
+      const parsed: unknown = JSON.parse(text)
+      const entries = typeof parsed === 'object' && parsed !== null ? Object.entries(parsed) : []
+      t.strictSame(made, Array.isArray(parsed) ? parsed.map(entry => [null, entry]) : entries)
+      t.equal(exactJson(parsed as Json), JSON.stringify(parsed))
+    }),
+    { numRuns: 200 },
+  )
 })

@@ -26,7 +26,9 @@ export function boundedItems(items: readonly Item[]): readonly Item[] {
   return items.map(item => {
     if (item.kind !== 'tool-call') return item
     const bytes = jsonBytes(item.arguments)
-    return bytes <= CALL_ARGUMENTS_BYTES_MAX ? item : { ...item, arguments: omittedArguments(bytes) }
+    if (bytes <= CALL_ARGUMENTS_BYTES_MAX) return item
+    const { text: _, ...rest } = item
+    return { ...rest, arguments: omittedArguments(bytes) }
   })
 }
 

@@ -84,6 +84,14 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
 const isAny = (value: unknown): boolean => value !== undefined
+/** It is sent as it stands, inside of a request. */
+const isJsonText = (value: unknown): boolean => {
+  try {
+    return isText(value) && JSON.parse(value) !== undefined
+  } catch {
+    return false
+  }
+}
 const isObject = (value: unknown): boolean => isJsonObject(value)
 const isWire = (value: unknown): value is WireName =>
   value === 'openai-responses' || value === 'anthropic-messages' || value === 'openai-chat'
@@ -123,9 +131,9 @@ const isStop: Check = value => isJsonObject(value) && isText(value.kind)
 const ITEMS: Readonly<Record<Item['kind'], Shape>> = {
   'user-text': { text: isText },
   'assistant-text': { text: isText },
-  'tool-call': { call_id: isText, name: isText, arguments: isAny },
+  'tool-call': { call_id: isText, name: isText, arguments: isAny, text: orAbsent(isJsonText) },
   'tool-result': { call_id: isText, output: isAny, failed: isFlag },
-  opaque: { wire: isWire, payload: isAny },
+  opaque: { wire: isWire, payload: isAny, text: orAbsent(isJsonText) },
 }
 
 const RECORDS: Readonly<Record<string, Shape>> = {

@@ -1,6 +1,6 @@
 /** A call as an endpoint told it → a call of ours: its ids, and the argument text that may be anything. Pure. */
-import { CALL_ARGUMENTS_DEPTH_MAX, ID_CHARS_MAX } from '../bounds.js'
-import { compactJson, isJsonObject, type Json, nestingOf } from '../json.js'
+import { CALL_ARGUMENTS_BYTES_MAX, CALL_ARGUMENTS_DEPTH_MAX, ID_CHARS_MAX } from '../bounds.js'
+import { isJsonObject, type Json, nestingOf, ownText } from '../json.js'
 import { cutText, protocolFailure, wordsOf } from './failure.js'
 import type { Item, TurnCall, WireFailure } from './port.js'
 
@@ -56,21 +56,39 @@ export function readCall({ callId, name, text: sent }: CallText): TurnCall {
     if (depth > CALL_ARGUMENTS_DEPTH_MAX)
       return refuse(`${depth} levels deep, over the bound of ${CALL_ARGUMENTS_DEPTH_MAX}`)
     const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? { ...base, arguments: value, ...exactText(text, value) } : refuse(nameOf(value))
+    return isJsonObject(value) ? { ...base, arguments: value, ...ownText(value, text) } : refuse(nameOf(value))
   } catch (error) {
     return refuse(`not JSON (${error instanceof Error ? wordsOf(error.message) : 'unreadable'})`)
   }
 }
 
-function exactText(text: string, value: Json): Pick<TurnCall, 'text'> {
-  const compact = compactJson(text)
-  return compact === JSON.stringify(value) ? {} : { text: compact }
-}
-
 /** A malformed call is replayed as an object: endpoints that parse earlier arguments would refuse every later turn. */
 export function callItem(call: TurnCall, text: unknown): Item {
-  const args: Json = call.malformed === undefined ? call.arguments : { malformed: firstChars(text) }
-  return { kind: 'tool-call', call_id: call.call_id, name: call.name, arguments: args }
+  const base = { kind: 'tool-call', call_id: call.call_id, name: call.name } as const
+  if (call.malformed !== undefined) return { ...base, arguments: { malformed: firstChars(text) } }
+  const exact = call.text !== undefined && isReplayable(call.text, call.arguments) ? { text: call.text } : {}
+  return { ...base, arguments: call.arguments, ...exact }
+}
+
+/**
+ * A parser of the endpoint that is stricter than ours refuses a key twice and a number that no double holds, in every later
+ * turn. A text over the bound of arguments says nothing that its value does not.
+ */
+function isReplayable(text: string, value: Json): boolean {
+  return Buffer.byteLength(text) <= CALL_ARGUMENTS_BYTES_MAX && membersIn(text) === membersOf(value)
+}
+
+/** Members written at any depth. */
+function membersIn(text: string): number {
+  return text.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1
+}
+
+/** Members held at any depth; not a number where there is one that is not finite. */
+function membersOf(value: Json): number {
+  if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.NaN
+  if (typeof value !== 'object' || value === null) return 0
+  const held = Object.values(value).reduce((sum: number, member: Json) => sum + membersOf(member), 0)
+  return Array.isArray(value) ? held : held + Object.keys(value).length
 }
 
 function nameOf(value: unknown): string {

@@ -7,7 +7,7 @@
 import { unreachable } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Item, TurnRequest, WireTool } from './port.js'
-import { flaggedResultText, opaquePayload, replayableName, sendableTool } from './sendable.js'
+import { argumentsText, flaggedResultText, opaquePayload, replayableName, sendableTool } from './sendable.js'
 
 const WIRE = 'openai-chat'
 
@@ -94,8 +94,9 @@ function assistantMessage({ texts, calls }: Turn): JsonObject {
   }
 }
 
-function encodeCall({ call_id: id, name, arguments: args }: Extract<Item, { kind: 'tool-call' }>): JsonObject {
-  return { id, type: 'function', function: { name: replayableName(name), arguments: JSON.stringify(args) } }
+function encodeCall(call: Extract<Item, { kind: 'tool-call' }>): JsonObject {
+  const fn = { name: replayableName(call.name), arguments: argumentsText(call) }
+  return { id: call.call_id, type: 'function', function: fn }
 }
 
 function encodeResult({ call_id, output, failed }: Extract<Item, { kind: 'tool-result' }>): JsonObject {

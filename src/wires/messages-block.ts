@@ -2,7 +2,7 @@
  * One content block while it streams. What a delta does depends on the delta alone, so that blocks of kinds that are not
  * known here are put together as well and can be replayed.
  */
-import type { JsonObject } from '../json.js'
+import { type JsonObject, memberText, partsOf } from '../json.js'
 import type { StreamEvent } from './port.js'
 
 type Apply = (block: MessagesBlock, delta: JsonObject) => readonly StreamEvent[]
@@ -22,13 +22,16 @@ const DELTAS: Readonly<Record<string, Apply>> = {
 
 export class MessagesBlock {
   readonly start: JsonObject
+  readonly #written: string
   readonly #pieces: Record<TextField, string[]> = { text: [], thinking: [], input: [] }
   #signature: string | null = null
   /** A delta was not understood, so what is here is not the whole block. */
   partial = false
 
-  constructor(start: JsonObject) {
+  /** `written` is `start` as the endpoint wrote it; absent: its encoding. */
+  constructor(start: JsonObject, written: string = JSON.stringify(start)) {
     this.start = start
+    this.#written = written
   }
 
   get type(): unknown {
@@ -89,7 +92,7 @@ export class MessagesBlock {
     const { input } = this.start
     return input === undefined || input === null || typeof input === 'string'
       ? (input ?? undefined)
-      : JSON.stringify(input)
+      : memberText(this.#written, 'input')
   }
 
   /** The block as it goes back, its keys in the order they came in; null when it cannot be put together. */
@@ -104,6 +107,16 @@ export class MessagesBlock {
       ...(this.#signature === null ? {} : { signature: this.#signature }),
       ...input,
     }
+  }
+
+  /** {@link whole} as it was written: what came with the block as it came, the input as its deltas spell it. */
+  wholeText(whole: JsonObject): string {
+    const written = new Map(partsOf(this.#written).map(({ key, text }) => [key ?? '', text]))
+    if (this.#pieces.text.length > 0) written.set('text', JSON.stringify(whole.text))
+    if (this.#pieces.thinking.length > 0) written.set('thinking', JSON.stringify(whole.thinking))
+    if (this.#signature !== null) written.set('signature', JSON.stringify(whole.signature))
+    if (this.#pieces.input.length > 0) written.set('input', this.#pieces.input.join(''))
+    return `{${[...written].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`
   }
 
   #wholeInput(): JsonObject | null {

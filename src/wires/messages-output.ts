@@ -3,6 +3,7 @@ import type { JsonObject } from '../json.js'
 import { callItem, readCall } from './call-arguments.js'
 import type { MessagesBlock } from './messages-block.js'
 import type { Item, StreamEvent, TurnCall } from './port.js'
+import { opaqueItem } from './sendable.js'
 import { UnknownKinds } from './unknown-kinds.js'
 
 export interface MessagesOutput {
@@ -64,15 +65,15 @@ function collectCall(block: MessagesBlock, draft: Draft): void {
 function collectSealed(block: MessagesBlock, draft: Draft, seal: 'signature' | 'data'): void {
   const value = seal === 'signature' ? block.signature : block.start[seal]
   const payload = typeof value === 'string' && value !== '' ? block.whole() : null
-  if (payload !== null) keep(payload, draft)
+  if (payload !== null) keep(block, payload, draft)
 }
 
 function collectUnknown(block: MessagesBlock, draft: Draft): void {
   const payload = block.whole()
-  if (payload !== null) keep(payload, draft)
+  if (payload !== null) keep(block, payload, draft)
   draft.late.push(...draft.unknown.item(block.type, payload === null ? 'passed over' : 'kept for replay'))
 }
 
-function keep(payload: JsonObject, { items }: Draft): void {
-  items.push({ kind: 'opaque', wire: 'anthropic-messages', payload })
+function keep(block: MessagesBlock, payload: JsonObject, { items }: Draft): void {
+  items.push(opaqueItem('anthropic-messages', payload, block.wholeText(payload)))
 }

@@ -4,7 +4,7 @@
  * @see https://docs.anthropic.com/en/api/messages-streaming
  */
 import { REFUSAL_CATEGORY_BYTES_MAX, REFUSAL_EXPLANATION_BYTES_MAX } from '../bounds.js'
-import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { isJsonObject, type Json, type JsonObject, memberText } from '../json.js'
 import { badCallIds } from './call-arguments.js'
 import { CallIds } from './call-ids.js'
 import { endedEarly, failureOfErrorObject, lineOf, protocolFailure, wordsOf } from './failure.js'
@@ -19,7 +19,7 @@ import type { Finished, Progress, StreamDecoder } from './wire.js'
 const INCOMPLETE: Readonly<Record<string, string>> = { max_tokens: 'max_output_tokens' }
 const COMPLETED: ReadonlySet<unknown> = new Set(['end_turn', 'tool_use', 'stop_sequence'])
 
-type Step = (event: JsonObject) => readonly StreamEvent[]
+type Step = (event: JsonObject, text?: string) => readonly StreamEvent[]
 
 /** A decoder for one attempt at one turn; the model asked for stands in when the endpoint names none. */
 export function decodeMessages({ model, items }: Pick<TurnRequest, 'model' | 'items'>): StreamDecoder {
@@ -55,13 +55,13 @@ class Decoder implements StreamDecoder {
   /** Not of this wire; some proxies add it. */
   sentinel(): void {}
 
-  push(event: unknown): readonly StreamEvent[] {
+  push(event: unknown, text?: string): readonly StreamEvent[] {
     if (this.progress === 'settled') return []
     if (!isJsonObject(event) || typeof event.type !== 'string') {
       return this.#fail(protocolFailure(`sent an event that is no object with a type: ${wordsOf(event)}`))
     }
     const step = Object.hasOwn(this.#steps, event.type) ? this.#steps[event.type] : undefined
-    const shown = step === undefined ? this.#unknown.event(event.type) : step(event)
+    const shown = step === undefined ? this.#unknown.event(event.type) : step(event, text)
     if (shown.some(one => one.kind !== 'warning')) this.emitted = true
     return shown
   }
@@ -70,7 +70,7 @@ class Decoder implements StreamDecoder {
     ping: () => [],
     content_block_stop: () => [],
     message_start: event => this.#start(event.message),
-    content_block_start: event => this.#open(event),
+    content_block_start: (event, text) => this.#open(event, text),
     content_block_delta: event => this.#delta(event),
     message_delta: event => this.#end(event),
     message_stop: () => {
@@ -87,13 +87,16 @@ class Decoder implements StreamDecoder {
     return []
   }
 
-  #open({ index, content_block: start }: JsonObject): readonly StreamEvent[] {
+  #open({ index, content_block: start }: JsonObject, text?: string): readonly StreamEvent[] {
     if (!isJsonObject(start)) return this.#fail(protocolFailure(`began a block that is no object: ${wordsOf(start)}`))
     const bad = start.type === 'tool_use' ? badCallIds(start.id, start.name) : null
     if (bad) return this.#fail(bad)
     // Everything that is made of the block has the id that its result will be found by.
     const id = start.type === 'tool_use' ? { id: this.#ids.take(start.id as string) } : {}
-    const block = new MessagesBlock({ ...start, ...id })
+    const block = new MessagesBlock(
+      { ...start, ...id },
+      text === undefined ? undefined : memberText(text, 'content_block'),
+    )
     this.#blocks.push(block)
     this.#byIndex.set(index, block)
     return block.opened()

@@ -9,7 +9,7 @@ import { MESSAGES_OUTPUT_TOKENS_DEFAULT } from '../bounds.js'
 import { unreachable } from '../errors.js'
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import type { Item, TurnRequest, WireTool } from './port.js'
-import { opaquePayload, replayableName, resultText, sendableTool } from './sendable.js'
+import { opaquePayload, replayableName, resultText, sendableTool, spelled } from './sendable.js'
 
 const WIRE = 'anthropic-messages'
 /** The prefix up to a marked block is cached. */
@@ -95,8 +95,8 @@ function blockOf(item: Item): Block[] {
   }
 }
 
-function encodeCall({ call_id: id, name, arguments: input }: Extract<Item, { kind: 'tool-call' }>): JsonObject {
-  return { type: 'tool_use', id, name: replayableName(name), input }
+function encodeCall({ call_id: id, name, arguments: input, text }: Extract<Item, { kind: 'tool-call' }>): JsonObject {
+  return { type: 'tool_use', id, name: replayableName(name), input: spelled(input, text) }
 }
 
 function encodeResult({ call_id: id, output, failed }: Extract<Item, { kind: 'tool-result' }>): JsonObject {

@@ -10,10 +10,23 @@ export type WireName = 'openai-responses' | 'anthropic-messages' | 'openai-chat'
 export type Item =
   | { readonly kind: 'user-text'; readonly text: string }
   | { readonly kind: 'assistant-text'; readonly text: string }
-  | { readonly kind: 'tool-call'; readonly call_id: string; readonly name: string; readonly arguments: Json }
+  | {
+      readonly kind: 'tool-call'
+      readonly call_id: string
+      readonly name: string
+      readonly arguments: Json
+      /** As {@link TurnCall.text}, where it can be sent again; absent: `JSON.stringify(arguments)` is it. */
+      readonly text?: string
+    }
   | { readonly kind: 'tool-result'; readonly call_id: string; readonly output: Json; readonly failed: boolean }
   /** Replayed to the byte on the wire it came from, refused on any other. */
-  | { readonly kind: 'opaque'; readonly wire: WireName; readonly payload: Json }
+  | {
+      readonly kind: 'opaque'
+      readonly wire: WireName
+      readonly payload: Json
+      /** The payload as the provider wrote it, without white space between tokens; absent: `JSON.stringify(payload)` is it. */
+      readonly text?: string
+    }
 
 export interface WireTool {
   readonly name: string

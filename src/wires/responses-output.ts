@@ -4,6 +4,7 @@ import { badCallIds, callItem, readCall } from './call-arguments.js'
 import type { CallIds } from './call-ids.js'
 import { wordsOf } from './failure.js'
 import type { Item, StreamEvent, TurnCall, WireFailure } from './port.js'
+import { opaqueItem } from './sendable.js'
 import { UnknownKinds } from './unknown-kinds.js'
 
 export interface CollectedOutput {
@@ -20,6 +21,8 @@ export interface CollectedOutput {
 export interface PlacedItem {
   readonly index: unknown
   readonly item: JsonObject
+  /** The item as it was written; absent: its encoding. */
+  readonly text?: string
   /** The id that a call was shown under while it streamed; absent: it was not. */
   readonly callId?: string
 }
@@ -91,16 +94,18 @@ function collectCall({ item, callId: shownAs }: PlacedItem, draft: Draft): WireF
  * Nothing is stored at the endpoint (`store: false`), so a reasoning item without its encrypted content is a reference
  * to nothing there and is not replayed.
  */
-function collectReasoning({ item }: PlacedItem, draft: Draft): null {
-  const encrypted = item.encrypted_content
-  if (typeof encrypted === 'string' && encrypted !== '') {
-    draft.items.push({ kind: 'opaque', wire: 'openai-responses', payload: item })
-  }
+function collectReasoning(placed: PlacedItem, draft: Draft): null {
+  const encrypted = placed.item.encrypted_content
+  if (typeof encrypted === 'string' && encrypted !== '') keep(placed, draft)
   return null
 }
 
-function collectUnknown({ item }: PlacedItem, draft: Draft): null {
-  draft.items.push({ kind: 'opaque', wire: 'openai-responses', payload: item })
-  draft.late.push(...draft.unknown.item(item.type, 'kept for replay'))
+function collectUnknown(placed: PlacedItem, draft: Draft): null {
+  keep(placed, draft)
+  draft.late.push(...draft.unknown.item(placed.item.type, 'kept for replay'))
   return null
+}
+
+function keep({ item: payload, text }: PlacedItem, { items }: Draft): void {
+  items.push(opaqueItem('openai-responses', payload, text))
 }

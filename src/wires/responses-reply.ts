@@ -4,7 +4,7 @@
  *
  * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
-import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { isJsonObject, type Json, type JsonObject, memberText, partsOf } from '../json.js'
 import { badId, isSendableId } from './call-arguments.js'
 import { CallIds } from './call-ids.js'
 import { endedEarly, failureOfErrorObject, protocolFailure, wordsOf } from './failure.js'
@@ -32,8 +32,11 @@ const SILENT: ReadonlySet<string> = new Set([
   'response.reasoning_text.done',
 ])
 
+/** Items that are taken apart; every other is kept as it was written. */
+const OURS: ReadonlySet<unknown> = new Set(['message', 'function_call'])
+
 type Terminal =
-  | { readonly kind: 'response'; readonly response: JsonObject; readonly incomplete: boolean }
+  | { readonly kind: 'response'; readonly response: JsonObject; readonly incomplete: boolean; readonly text?: string }
   | { readonly kind: 'failure'; readonly failure: WireFailure }
 
 /** A decoder for one attempt at one turn; the model asked for stands in when the endpoint names none. */
@@ -78,17 +81,17 @@ class Decoder implements StreamDecoder {
   /** This wire says in an event how the turn ended; the sentinel adds nothing, and may be missing. */
   sentinel(): void {}
 
-  push(event: unknown): readonly StreamEvent[] {
+  push(event: unknown, text?: string): readonly StreamEvent[] {
     if (this.#terminal) return []
     if (!isJsonObject(event) || typeof event.type !== 'string') {
       return this.#fail(protocolFailure(`sent an event that is no object with a type: ${wordsOf(event)}`))
     }
-    const shown = this.#step(event.type, event)
+    const shown = this.#step(event.type, event, text)
     if (shown.some(one => one.kind !== 'warning')) this.#emitted = true
     return shown
   }
 
-  #step(type: string, event: JsonObject): readonly StreamEvent[] {
+  #step(type: string, event: JsonObject, text?: string): readonly StreamEvent[] {
     switch (type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta':
@@ -102,11 +105,11 @@ class Decoder implements StreamDecoder {
       case 'response.function_call_arguments.delta':
         return this.#argumentsDelta(event)
       case 'response.output_item.done':
-        return this.#itemDone(event)
+        return this.#itemDone(event, text)
       case 'response.completed':
-        return this.#end(event, false)
+        return this.#end(event, false, text)
       case 'response.incomplete':
-        return this.#end(event, true)
+        return this.#end(event, true, text)
       case 'response.failed':
         return this.#fail(failureOfErrorObject(isJsonObject(event.response) ? event.response.error : null))
       case 'error':
@@ -137,13 +140,19 @@ class Decoder implements StreamDecoder {
     return [{ kind: 'tool-arguments-delta', call_id: callId, delta }]
   }
 
-  #itemDone(event: JsonObject): readonly StreamEvent[] {
+  #itemDone(event: JsonObject, text?: string): readonly StreamEvent[] {
     const item = event.item
     if (!isJsonObject(item)) return this.#fail(protocolFailure(`finished an item that is no object: ${wordsOf(item)}`))
     const { output_index: index } = event
     const call = item.type === 'function_call' ? this.#announced(item, index) : undefined
     if (call !== undefined) call.done = true
-    this.#done.push({ index, item, ...(call === undefined ? {} : { callId: call.callId }) })
+    const written = text === undefined || OURS.has(item.type) ? undefined : memberText(text, 'item')
+    this.#done.push({
+      index,
+      item,
+      ...(written === undefined ? {} : { text: written }),
+      ...(call === undefined ? {} : { callId: call.callId }),
+    })
     return []
   }
 
@@ -153,10 +162,10 @@ class Decoder implements StreamDecoder {
     return open.find(call => call.index === index) ?? open.find(call => call.itemId === item.id) ?? open[0]
   }
 
-  #end(event: JsonObject, incomplete: boolean): readonly StreamEvent[] {
+  #end(event: JsonObject, incomplete: boolean, text?: string): readonly StreamEvent[] {
     const response = event.response
     if (!isJsonObject(response)) return this.#fail(protocolFailure('ended the turn without a response object'))
-    this.#terminal = { kind: 'response', response, incomplete }
+    this.#terminal = { kind: 'response', response, incomplete, ...(text === undefined ? {} : { text }) }
     return []
   }
 
@@ -169,15 +178,18 @@ class Decoder implements StreamDecoder {
     const terminal = this.#terminal
     if (terminal === null) return this.#failed(endedEarly())
     if (terminal.kind === 'failure') return this.#failed(terminal.failure)
-    return this.#result(terminal.response, terminal.incomplete)
+    return this.#result(terminal)
   }
 
   #failed(failure: WireFailure): Finished {
     return { outcome: { kind: 'failed', failure, emitted: this.#emitted }, late: [] }
   }
 
-  #result(response: JsonObject, incomplete: boolean): Finished {
-    const collected = collectOutput(this.#outputItems(response), { streamedText: this.#streamedText, ids: this.#ids })
+  #result({ response, incomplete, text }: Extract<Terminal, { kind: 'response' }>): Finished {
+    const collected = collectOutput(this.#outputItems(response, text), {
+      streamedText: this.#streamedText,
+      ids: this.#ids,
+    })
     if ('failure' in collected) return this.#failed(collected.failure)
     const usage = readUsage(response.usage)
     const model = response.model
@@ -193,7 +205,7 @@ class Decoder implements StreamDecoder {
   }
 
   /** In the model's order. A server that streams no finished items puts them into the last event only. */
-  #outputItems(response: JsonObject): readonly PlacedItem[] {
+  #outputItems(response: JsonObject, text?: string): readonly PlacedItem[] {
     if (this.#done.length > 0) {
       const places = new Set(this.#done.map(one => one.index))
       const placed = places.size === this.#done.length && this.#done.every(one => Number.isSafeInteger(one.index))
@@ -201,7 +213,11 @@ class Decoder implements StreamDecoder {
     }
     const output = response.output
     if (!Array.isArray(output)) return []
-    return (output as readonly Json[]).filter(isJsonObject).map((item, index) => ({ index, item }))
+    const written = text === undefined ? [] : partsOf(memberText(memberText(text, 'response') ?? '', 'output') ?? '')
+    return (output as readonly Json[]).flatMap((item, index) => {
+      const own = written[index]?.text
+      return isJsonObject(item) ? [{ index, item, ...(own === undefined ? {} : { text: own }) }] : []
+    })
   }
 }
 

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { unreachable } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Item, TurnRequest, WireTool } from './port.js'
-import { flaggedResultText, opaquePayload, replayableName, sendableTool } from './sendable.js'
+import { argumentsText, flaggedResultText, opaquePayload, replayableName, sendableTool } from './sendable.js'
 
 const WIRE = 'openai-responses'
 
@@ -62,7 +62,7 @@ function encodeItem(item: Item): Json {
         type: 'function_call',
         call_id: item.call_id,
         name: replayableName(item.name),
-        arguments: JSON.stringify(item.arguments),
+        arguments: argumentsText(item),
       }
     case 'tool-result':
       return {

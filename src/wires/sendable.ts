@@ -1,6 +1,7 @@
 /** What every wire says of a turn in the same way: which tools can be published, results as text, foreign items. Pure. */
+import { CALL_ARGUMENTS_DEPTH_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
-import type { Json, JsonObject } from '../json.js'
+import { isJsonObject, type Json, type JsonObject, nestingOf, ownText, withExactText } from '../json.js'
 import type { Item, WireName, WireTool } from './port.js'
 
 /** What endpoints accept as a function's name. */
@@ -54,9 +55,33 @@ export function flaggedResultText(output: Json, failed: boolean): string {
   return failed ? JSON.stringify({ ok: false, error: output }) : resultText(output)
 }
 
+/**
+ * What is not understood, kept to be sent again. `text` is `payload` as it was written; absent: its encoding. Throws RangeError
+ * over the bound of nesting: whatever walks the conversation later would leave the stack.
+ */
+export function opaqueItem(wire: WireName, payload: JsonObject, text: string = JSON.stringify(payload)): Item {
+  if (nestingOf(text) > CALL_ARGUMENTS_DEPTH_MAX) throw new RangeError('an opaque item is nested too deeply')
+  return { kind: 'opaque', wire, payload, ...ownText(payload, text) }
+}
+
+/** True for an item that is sent as it was written, since encoding its value again would not give that. */
+export function hasOwnText(item: Item): boolean {
+  return (item.kind === 'opaque' || item.kind === 'tool-call') && item.text !== undefined
+}
+
+/** The arguments as the model wrote them, for the wires that send them as a text. */
+export function argumentsText(call: Extract<Item, { kind: 'tool-call' }>): string {
+  return call.text ?? JSON.stringify(call.arguments)
+}
+
+/** `value`, to be written as `text` where that is known. */
+export function spelled(value: Json, text: string | undefined): Json {
+  return text === undefined || !isJsonObject(value) ? value : withExactText({ ...value }, text)
+}
+
 /** The payload of an opaque item of this wire; refuses `item-of-another-wire`. */
 export function opaquePayload(item: Extract<Item, { kind: 'opaque' }>, wire: WireName): Json {
-  if (item.wire === wire) return item.payload
+  if (item.wire === wire) return spelled(item.payload, item.text)
   throw new Refusal(
     'item-of-another-wire',
     { wire, from: item.wire },

@@ -8,6 +8,8 @@
  */
 import { DRAIN_MS, FIRST_BYTE_MS, STREAM_IDLE_MS_DEFAULT, TRAILER_MS } from '../bounds.js'
 import { isRefusal } from '../errors.js'
+import { exactJson, type JsonObject } from '../json.js'
+import { TooManyCalls } from './call-ids.js'
 import { openConnector } from './connector.js'
 
 export type { Credential } from './endpoint.js'
@@ -15,9 +17,10 @@ export type { Credential } from './endpoint.js'
 import { type Credential, readBaseUrl, readHeaders, requestHeaders } from './endpoint.js'
 import { ExchangeError, type Patience, post, type Reply, tooLarge } from './exchange.js'
 import { failureOfStatus, protocolFailure, wordsOf } from './failure.js'
-import type { ModelPort, StreamEvent, TurnOutcome, TurnRequest, WireFailure, WireName } from './port.js'
+import type { ModelPort, StreamEvent, TurnOutcome, TurnRequest, TurnResult, WireFailure, WireName } from './port.js'
 import { proxyFor } from './proxy.js'
 import { redactor } from './redact.js'
+import { hasOwnText } from './sendable.js'
 import { FrameTooLarge, SseFrames } from './sse-frames.js'
 import type { Progress, StreamDecoder, Wire } from './wire.js'
 import { WIRES } from './wires.js'
@@ -89,7 +92,7 @@ async function streamTurn(request: TurnRequest, seams: Seams, context: TurnConte
   const { wire, decoder, redact } = context
   const show = (event: StreamEvent): void =>
     seams.onEvent(event.kind === 'warning' ? { ...event, message: redact(event.message) } : event)
-  const reply = await context.exchange(`${JSON.stringify(wire.encode(request))}\n`)
+  const reply = await context.exchange(`${bodyText(request, wire.encode(request))}\n`)
   await checkReply(reply)
   try {
     for await (const data of frames(reply)) {
@@ -102,20 +105,35 @@ async function streamTurn(request: TurnRequest, seams: Seams, context: TurnConte
     }
   } catch (error) {
     // How the stream ends after the answer is whole changes nothing; a bug does.
-    if (decoder.progress === 'open') throw error
+    if (decoder.progress === 'open' || error instanceof TooManyCalls) throw error
     failureOf(error)
   }
   const { outcome, late } = decoder.finish()
   late.forEach(show)
-  if (outcome.kind === 'turn') return outcome
+  if (outcome.kind === 'turn') return { kind: 'turn', result: withoutSecrets(outcome.result, redact) }
   return { ...outcome, failure: { ...outcome.failure, message: redact(outcome.failure.message) } }
+}
+
+/** What the endpoint says of the turn; what the model says in it stays as it is. */
+function withoutSecrets(result: TurnResult, redact: TurnContext['redact']): TurnResult {
+  const { end, model } = result
+  return {
+    ...result,
+    model: redact(model),
+    end: end.kind === 'incomplete' ? { kind: 'incomplete', reason: redact(end.reason) } : end,
+  }
+}
+
+/** Parts whose own text is known go out as it; most conversations have none, and the built-in encoder is faster. */
+function bodyText({ items }: TurnRequest, body: JsonObject): string {
+  return items.some(hasOwnText) ? exactJson(body) : JSON.stringify(body)
 }
 
 /** The end of a stream on the wires that have one. It is no JSON. */
 const SENTINEL = '[DONE]'
 
 function feed(decoder: StreamDecoder, data: string): readonly StreamEvent[] {
-  if (!data.startsWith(SENTINEL)) return decoder.push(parseEvent(data))
+  if (!data.startsWith(SENTINEL)) return decoder.push(parseEvent(data), data)
   decoder.sentinel()
   return []
 }
@@ -166,7 +184,7 @@ function parseEvent(data: string): unknown {
 /** Every way a turn can fail, by what was thrown; anything else is a bug and goes on. */
 function failureOf(error: unknown): WireFailure {
   if (error instanceof ExchangeError) return error.failure
-  if (error instanceof FrameTooLarge) return tooLarge(error.message)
+  if (error instanceof FrameTooLarge || error instanceof TooManyCalls) return tooLarge(error.message)
   if (isRefusal(error, 'credential-missing')) return { code: 'unauthorized', retriable: false, message: error.message }
   if (isRefusal(error)) return { code: 'unsupported', retriable: false, message: error.message }
   // The one way in which bytes of an endpoint reach the depth of our stack: encoders recurse, the parser does not.

@@ -1,4 +1,5 @@
-/** Warnings about what a wire does not know, once a kind: an endpoint may send a thousand of them. */
+/** Warnings about what a wire does not know, once a kind and for so many kinds: an endpoint may send a thousand of both. */
+import { UNKNOWN_KINDS_TOLD_MAX } from '../bounds.js'
 import { wordsOf } from './failure.js'
 import type { StreamEvent } from './port.js'
 
@@ -22,8 +23,11 @@ export class UnknownKinds {
   }
 
   #once(code: 'unknown-stream-event' | 'unknown-output-item', message: string): readonly StreamEvent[] {
-    if (this.#warned.has(message)) return []
+    if (this.#warned.has(message) || this.#warned.size > UNKNOWN_KINDS_TOLD_MAX) return []
     this.#warned.add(message)
-    return [{ kind: 'warning', code, message }]
+    const told = this.#warned.size <= UNKNOWN_KINDS_TOLD_MAX
+    return [
+      { kind: 'warning', code, message: told ? message : 'the endpoint sends more kinds that are not known here' },
+    ]
   }
 }

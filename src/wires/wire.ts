@@ -24,8 +24,11 @@ export type Progress = 'open' | 'answered' | 'settled'
 
 /** A fold without a clock or a socket: parsed events in, what to show out, and at the end what the turn was. */
 export interface StreamDecoder {
-  /** What this event shows. An event that breaks the protocol shows nothing and settles the turn as failed. */
-  push(event: unknown): readonly StreamEvent[]
+  /**
+   * What this event shows. An event that breaks the protocol shows nothing and settles the turn as failed. `text` is what
+   * the event was parsed from, for the parts of it that are replayed to the byte; absent: its encoding.
+   */
+  push(event: unknown, text?: string): readonly StreamEvent[]
   /** The sentinel `[DONE]` came. */
   sentinel(): void
   readonly progress: Progress

@@ -207,9 +207,20 @@ export const HEADER: Required<HeaderLine> = {
 export const LINES: ByKind<SessionRecord> = {
   'user-text': { kind: 'user-text', text: 'x' },
   'assistant-text': { kind: 'assistant-text', text: 'x' },
-  'tool-call': { kind: 'tool-call', call_id: 'c1', name: 'file_read', arguments: { path: 'a' } },
+  'tool-call': {
+    kind: 'tool-call',
+    call_id: 'c1',
+    name: 'file_read',
+    arguments: { path: 'a' },
+    text: '{"path":"\\u0061"}',
+  },
   'tool-result': { kind: 'tool-result', call_id: 'c1', output: 'x', failed: false },
-  opaque: { kind: 'opaque', wire: 'openai-responses', payload: { type: 'reasoning' } },
+  opaque: {
+    kind: 'opaque',
+    wire: 'openai-responses',
+    payload: { type: 'reasoning' },
+    text: '{"type":"reasonin\\u0067"}',
+  },
   turn: {
     kind: 'turn',
     turn: 1,
