@@ -120,6 +120,7 @@ function rendererOf(given: Given, io: Io, answer: AnswerSchema | null): ReturnTy
     answerOnly: answer !== null,
     quiet: given.has('--quiet'),
     color: wantsColor(io.env, io.stderrIsTerminal),
+    toTerminal: io.stdoutIsTerminal,
     stdout: text => io.out.write(text),
     stderr: text => io.err.write(text),
   })

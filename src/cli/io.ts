@@ -16,6 +16,7 @@ export interface Io {
   readonly cwd: string
   /** Folder of the programs: a control file of every run. */
   readonly installation: string
+  readonly stdoutIsTerminal: boolean
   readonly stderrIsTerminal: boolean
   readonly stdinIsTerminal: boolean
   /** Aborted with a {@link CancelledBy}: a signal, or `caller` when stdout's reader has gone. */
@@ -106,6 +107,7 @@ export function openIo({ installation }: { readonly installation: string }): Io 
       return workingFolder()
     },
     installation,
+    stdoutIsTerminal: isTerminal(1),
     stderrIsTerminal: isTerminal(2),
     stdinIsTerminal: isTerminal(0),
     stop: whole.stop,

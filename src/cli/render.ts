@@ -7,7 +7,7 @@
 import { limitText } from '../confinement/limit-units.js'
 import type { HarnessEvent } from '../events.js'
 import { exactJson } from '../json.js'
-import { escapeLines, oneLine } from './terminal-text.js'
+import { escapeJson, escapeLines, escapeProse, oneLine } from './terminal-text.js'
 
 export interface RenderOptions {
   readonly json: boolean
@@ -15,6 +15,8 @@ export interface RenderOptions {
   readonly answerOnly: boolean
   readonly quiet: boolean
   readonly color: boolean
+  /** stdout is a terminal: nothing that it would act on reaches it. Elsewhere stdout holds the bytes as they came. */
+  readonly toTerminal: boolean
   readonly stdout: (text: string) => void
   readonly stderr: (text: string) => void
 }
@@ -89,7 +91,8 @@ function endingText(ending: Of<'launch-ended'>['outcome']['ending']): string {
 
 function stopText({ kind, ...facts }: Of<'finished'>['stop']): string {
   const words = Object.entries(facts).map(([key, value]) => `${key.replaceAll('_', ' ')} ${value}`)
-  return [kind, ...words].join(', ')
+  // A reason can be the endpoint's own word.
+  return oneLine([kind, ...words].join(', '), 2_000)
 }
 
 /** The consumer of a run's events. `end()` writes the newline that ends the answer text. */
@@ -97,8 +100,9 @@ export function renderer(options: RenderOptions): {
   readonly emit: (event: HarnessEvent) => void
   readonly end: () => void
 } {
+  const jsonOut = options.toTerminal ? (line: string) => options.stdout(escapeJson(line)) : options.stdout
   if (options.json) {
-    return { emit: event => options.stdout(`${jsonLine(event)}\n`), end: () => {} }
+    return { emit: event => jsonOut(`${jsonLine(event)}\n`), end: () => {} }
   }
   const prose = proseSink(options)
   let answer: Of<'answered'>['value'] | null = null
@@ -133,7 +137,7 @@ export function renderer(options: RenderOptions): {
     if (event.kind === 'answered') answer = event.value
     if (event.kind === 'finished' && event.stop.kind === 'completed' && answer !== null && options.answerOnly) {
       endLine()
-      options.stdout(`${exactJson(answer)}\n`)
+      jsonOut(`${exactJson(answer)}\n`)
     }
     note(event.kind === 'warning' ? 'yellow' : 'red', lineOf(ALWAYS, event))
     if (!isProbe(event) && !options.quiet) note('dim', lineOf(PROGRESS, event))
@@ -141,9 +145,9 @@ export function renderer(options: RenderOptions): {
   return { emit, end: endLine }
 }
 
-function proseSink({ answerOnly, quiet, stdout, stderr }: RenderOptions): (text: string) => void {
-  if (!answerOnly) return stdout
-  return quiet ? () => {} : text => stderr(escapeLines(text))
+function proseSink({ answerOnly, quiet, toTerminal, stdout, stderr }: RenderOptions): (text: string) => void {
+  if (!answerOnly) return toTerminal ? text => stdout(escapeProse(text)) : stdout
+  return quiet ? () => {} : text => stderr(escapeProse(text))
 }
 
 /** An answer stands in the record as the model wrote it, to the digit. */

@@ -29,7 +29,7 @@ const started: StartedEvent = {
 
 function shown(
   events: readonly HarnessEvent[],
-  options: { json?: boolean; answerOnly?: boolean; quiet?: boolean; color?: boolean } = {},
+  options: { json?: boolean; answerOnly?: boolean; quiet?: boolean; color?: boolean; toTerminal?: boolean } = {},
 ) {
   let stdout = ''
   let stderr = ''
@@ -38,6 +38,7 @@ function shown(
     answerOnly: options.answerOnly ?? false,
     quiet: options.quiet ?? false,
     color: options.color ?? false,
+    toTerminal: options.toTerminal ?? false,
     stdout: text => {
       stdout += text
     },
@@ -114,11 +115,33 @@ t.test('nothing from outside reaches the terminal as a control', async t => {
     { kind: 'failed', code: 'refused', reason: evil, turns: 1 },
     { kind: 'refused', code: 'x', reason: evil },
     { kind: 'confinement-hint', call_id: 'c', rule: 'write', text: evil },
+    { kind: 'finished', stop: { kind: 'provider-incomplete', reason: evil }, turns: 1 },
   ]
   for (const event of events)
     t.notMatch(shown([event]).stderr, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/, event.kind)
   t.equal(escapeLines('a\nb\u001b'), 'a\nb\\x1b')
   t.match(oneLine('a  \n b'.repeat(200), 20), /^a ba b.{1,20}… \(\d+ characters\)$/)
+})
+
+t.test('an answer reaches a terminal as text, a pipe as it is', async t => {
+  const acted = '\u001b]52;c;aGk=\u0007\u009b31m\u202e\u2028\u0000over\rwrite'
+  const text = `A\tb\r\n👩‍👧 é\n${acted}`
+  const events: readonly HarnessEvent[] = [{ kind: 'text-delta', text }]
+  t.equal(shown(events).stdout, `${text}\n`)
+  t.equal(
+    shown(events, { toTerminal: true }).stdout,
+    'A\tb\r\n👩‍👧 é\n\\x1b]52;c;aGk=\\x07\\x9b31m\\u{202e}\\u{2028}\\x00over\\x0dwrite\n',
+  )
+  const record = shown(events, { json: true, toTerminal: true }).stdout
+  t.notMatch(record.trimEnd(), /[\u0000-\u001f\u007f-\u009f\u2028\u202e]/)
+  t.strictSame(JSON.parse(record), events[0], 'the record is the same value')
+  const answer: readonly HarnessEvent[] = [
+    { kind: 'answered', call_id: 'c', value: { a: acted } },
+    { kind: 'finished', stop: { kind: 'completed' }, turns: 1 },
+  ]
+  const line = shown(answer, { answerOnly: true, toTerminal: true }).stdout
+  t.notMatch(line.trimEnd(), /[\u0000-\u001f\u007f-\u009f\u2028\u202e]/)
+  t.strictSame(JSON.parse(line), { a: acted })
 })
 
 t.test('colour only on a terminal that wants it', async t => {
