@@ -165,7 +165,7 @@ function judged(
   const gates = new Set(document.hooks.filter(isGateSpec).map(({ index }) => index))
   const faults = [
     ...found
-      .filter(finding => isGate(finding.hook) || !isOfStarting(finding))
+      .filter(({ hook, rule }) => isGate(hook) || !OF_STARTING.test(rule))
       .map(finding => faultOf(document, finding)),
     ...unstartable.filter(({ hook }) => isGate(hook)).map(one => faultOfStart(document, one)),
   ]
@@ -184,9 +184,6 @@ function judged(
 
 /** Rules about whether a program starts. At a point that does not decide over a call it fails when it is asked, and that is said. */
 const OF_STARTING = /^HC(?:2\d\d|40[1-6]|408)$/
-/** A working folder that is not there has no step; one that the agent can write, or that cannot be seen, has. */
-const isOfStarting = ({ rule, step }: Finding): boolean =>
-  OF_STARTING.test(rule) || (rule === 'HC601' && step === undefined)
 /** A gate that was emptied proceeds always. It is told and not refused, because one that says yes may be meant. */
 const VACUOUS = 'HC402'
 /** Of 10 000 hooks in one wrong folder a few are enough. */

@@ -130,12 +130,16 @@ export interface StartAudit {
 export function auditForStart(inputs: StartAudit): readonly Finding[] {
   const context = makeAuditContext({ ...inputs, profile: 'default' })
   const { findings } = ask(context, [...CORE_RULES, ...locationRules()])
-  return sortFindings(findings.filter(finding => !isOfNeighbours(finding) || isOfAgent(finding, context)))
+  const gates = new Set(context.hooks.filter(({ gate }) => gate).map(({ spec }) => spec.index))
+  return sortFindings(findings.filter(finding => !isLeftOut(finding, gates) || isOfAgent(finding, context)))
 }
 
-/** What other users could plant beside a script is for hookcheck: whether the script loads it cannot be told here. */
-function isOfNeighbours({ rule }: Finding): boolean {
-  return rule === 'HC604'
+/**
+ * What other users could plant beside a script is for hookcheck: whether the script loads it cannot be told here. A hook that
+ * is no gate and has no working folder fails when it is asked, as one that does not start.
+ */
+function isLeftOut({ rule, hook }: Finding, gates: ReadonlySet<number>): boolean {
+  return rule === 'HC604' || (rule === 'HC601' && hook !== null && !gates.has(hook))
 }
 
 function isOfAgent({ path }: Finding, { walk, reach }: AuditContext): boolean {

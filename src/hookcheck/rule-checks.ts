@@ -25,7 +25,7 @@ export const WHAT_IS_CHECKED: Readonly<Record<string, string>> = {
   HC202: 'The program has a slash and does not begin with one.',
   HC203: 'The program has no slash. It is looked up as a start does it, and every match is told in order.',
   HC204:
-    'Missing, a folder, a FIFO, socket or device, not executable for us, on a mount with noexec; the errno is told with its meaning.',
+    'Missing, a folder, a FIFO, socket or device, not executable for us, on a mount with noexec; the errno is told with its meaning. Whether somebody has it open for writing now (ETXTBSY) is not looked at.',
   HC205:
     'A shell with -c or the like, env -S, xargs, find -exec, ssh; words with ~/, $NAME, backticks, |, &&, ;, > or a glob, which no shell will expand. An error where the text of the shell holds a placeholder.',
   HC206:
@@ -68,7 +68,7 @@ export const WHAT_IS_CHECKED: Readonly<Record<string, string>> = {
   HC503:
     'For each name that is looked up (program, interpreter behind env, common tools named in a shell script): all matches in the PATH of hooks.',
   HC504:
-    '"env" of the hook names a variable that makes programs load or run code, or one whose value an old shell takes for a function ("() {").',
+    '"env" of the hook names a variable that makes programs load or run code, or one whose value an old shell takes for a function ("() {"). A warning where the command sets such a variable through env, an error where its value leads into the write set.',
   HC505:
     '"env" names a variable that redirects configuration, trust or traffic, or that carries a credential; or one whose value points into the write set.',
   HC506:
@@ -79,7 +79,7 @@ export const WHAT_IS_CHECKED: Readonly<Record<string, string>> = {
   HC602:
     'python -c, -m or from stdin without -I or -P; node -e, -p, --require or --import with a relative or bare name; ruby -I. or -r./; perl -I.; php; lua; java without a class path. An error where the working folder lies in the write set.',
   HC603:
-    'The program is one that obeys files of the folder it works on (package managers, build tools, linters with plugins, git). An error where its working folder or an argument lies in the write set.',
+    'The program is one that obeys files of the folder it works on (package managers, build tools, linters with plugins, git). An error where its working folder or an argument lies in the write set. A warning where a shell script calls one.',
   HC604:
     'The folder of a Python script, where a planted module wins; for Node every folder above the script in which a node_modules or a package.json could be made; pyvenv.cfg beside an interpreter. Nobody else and not the agent may make a name there.',
   HC605:
