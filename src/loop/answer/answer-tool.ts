@@ -20,7 +20,7 @@ export function answerTool({ schema, judge }: AnswerSchema, accept: (value: Json
       envelope: { effects: [], risk: 'low', idempotency: 'idempotent', access: [] },
     },
     first: (value, { text }) => {
-      const problems = judge(value)
+      const problems = judge(value, text)
       if (problems.length > 0) {
         const said = `the answer does not fit its schema: ${problems.join(' | ')}. Mend it and call answer again`
         return failure('answer-misfit', said)

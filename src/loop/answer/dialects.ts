@@ -10,7 +10,10 @@ import { type CompiledPattern, compilePattern, type Pattern } from './patterns.j
 import type { Draft } from './schema-document.js'
 
 export interface Dialect {
+  /** Stops at the first misfit: with all of them looked for, alternatives that hold alternatives take exponential time. */
   readonly ajv: Ajv
+  /** Goes on to every misfit. */
+  readonly thorough: Ajv
   readonly pattern: (source: string) => CompiledPattern | null
 }
 
@@ -27,8 +30,21 @@ export async function dialectOf(draft: Draft): Promise<Dialect> {
   const [{ RE2JS: engine }, { default: formats }] = await Promise.all([import('re2js'), import('ajv-formats')])
   const pattern = (source: string): CompiledPattern | null => compilePattern(source, engine)
   const Validator = await validatorOf(draft)
+  const made = (allErrors: boolean): Ajv =>
+    validatorWith(Validator, { draft, pattern, formats: formats.default, allErrors })
+  return { ajv: made(false), thorough: made(true), pattern }
+}
+
+interface Options {
+  readonly draft: Draft
+  readonly pattern: Dialect['pattern']
+  readonly formats: (ajv: Ajv) => unknown
+  readonly allErrors: boolean
+}
+
+function validatorWith(Validator: Validator, { draft, pattern, formats, allErrors }: Options): Ajv {
   const ajv = new Validator({
-    allErrors: true,
+    allErrors,
     // The offending value is in each error.
     verbose: true,
     strict: false,
@@ -39,12 +55,12 @@ export async function dialectOf(draft: Draft): Promise<Dialect> {
     code: { regExp: regExpOf(pattern) },
     ...(REF_ALONE.has(draft) ? { ignoreKeywordsWithRef: true } : {}),
   })
-  formats.default(ajv)
+  formats(ajv)
   // The base grammar takes a space where RFC 3339 §5.6 has a T.
   ajv.addFormat('date-time', exactDateTime(ajv))
   ajv.addFormat('regex', source => pattern(source) !== null)
   for (const keyword of LATER_KEYWORDS[draft] ?? []) ajv.removeKeyword(keyword)
-  return { ajv, pattern }
+  return ajv
 }
 
 type Validator = new (options: ConstructorParameters<typeof Ajv>[0]) => Ajv

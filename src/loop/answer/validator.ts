@@ -2,21 +2,27 @@
  * An answer schema, compiled: what does not fit is told with its place, so that the model can mend it. Whoever publishes the
  * schema gets it as it was written; what is checked here is the operator's own schema, whatever an endpoint makes of it.
  */
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import { ANSWER_PROBLEMS_TOLD_MAX } from '../../bounds.js'
 import { Refusal } from '../../errors.js'
 import type { JsonObject } from '../../json.js'
 import { type Dialect, dialectOf, isKnownKeyword, withoutExtensions } from './dialects.js'
+import { referenceLoop } from './reference-loops.js'
+import { repeatedKey } from './repeated-key.js'
 import { badSchema, readSchemaDocument, type SchemaDocument } from './schema-document.js'
 import { escapePointer, schemasIn } from './schema-walk.js'
+import { withinTime } from './within-time.js'
 
 export interface AnswerSchema {
   /** As it was written. */
   readonly schema: JsonObject
   /** What of the schema is not checked, one warning each. */
   readonly warnings: readonly string[]
-  /** One line for each thing that does not fit, at most 20 and how many more; empty: it fits. */
-  judge(value: JsonObject): readonly string[]
+  /**
+   * One line for each thing that does not fit, at most 20 and how many more; empty: it fits. It takes 2.5 s at most. With the
+   * text that was parsed, a key that stands twice does not fit: parsers differ in which of the two they read (RFC 8259 §4).
+   */
+  judge(value: JsonObject, text?: string): readonly string[]
 }
 
 /** Throws `bad-document`, with the place as a JSON pointer, or `too-large`. */
@@ -24,20 +30,39 @@ export async function openAnswerSchema(bytes: Uint8Array, file: string): Promise
   const document = readSchemaDocument(bytes, file)
   const dialect = await dialectOf(document.draft)
   refuseIllegal(document, dialect)
+  refuseLoops(document)
   const warnings = refusePatterns(document, dialect)
-  const validate = compiled(document, dialect)
+  const decide = compiled(document, dialect)
+  let explain: ValidateFunction | null = null
   return {
     schema: document.schema,
     warnings: [...warnings, ...annotations(document, dialect)],
-    judge: value => {
+    judge: (value, text) => {
+      const twice = text === undefined ? null : repeatedKey(text)
+      if (twice !== null) return [`the answer: the key ${JSON.stringify(twice)} stands twice in one object`]
       try {
-        return validate(value) === true ? [] : told(validate.errors ?? [])
+        const fits = withinTime(DECIDE_MS, () => decide(value))
+        if (fits === null) return [TOO_SLOW]
+        if (fits.value === true) return []
+        explain ??= dialect.thorough.compile(withoutExtensions(document.schema, schemasIn))
+        return told(allOf(explain, value) ?? decide.errors ?? [])
       } catch (error) {
         if (error instanceof RangeError) return ['the answer is nested too deeply to be checked']
         throw error
       }
     },
   }
+}
+
+/** Milliseconds of our own time: nothing else of the run goes on while an answer is judged, its deadline and Esc included. */
+const DECIDE_MS = 2_000
+const EXPLAIN_MS = 500
+
+const TOO_SLOW = `the answer could not be checked within ${DECIDE_MS} ms: give a smaller or a flatter one`
+
+/** Every misfit; null: there was no time to find them all. */
+function allOf(explain: ValidateFunction, value: JsonObject): readonly ErrorObject[] | null {
+  return withinTime(EXPLAIN_MS, () => explain(value)) === null ? null : (explain.errors ?? [])
 }
 
 /** Held against the schema of schemas; the deepest place says most. */
@@ -52,6 +77,12 @@ function refuseIllegal({ schema, file }: SchemaDocument, { ajv }: Dialect): void
 
 function depthOf({ instancePath }: ErrorObject): number {
   return instancePath.split('/').length
+}
+
+function refuseLoops({ schema, file }: SchemaDocument): void {
+  const loop = referenceLoop(schema)
+  if (loop !== null)
+    throw badSchema(file, loop, 'refers to itself without going into the value: no answer could be checked')
 }
 
 function refusePatterns({ schema, file }: SchemaDocument, { pattern }: Dialect): string[] {
@@ -130,12 +161,14 @@ const DETAILS: Readonly<Record<string, string>> = {
 
 function detailOf({ keyword, message = 'does not fit', params }: ErrorObject): string {
   const key = Object.hasOwn(DETAILS, keyword) ? DETAILS[keyword] : undefined
-  return key === undefined ? message : `${message}: ${JSON.stringify(params[key])}`
+  return key === undefined ? message : `${message}: ${shown(params[key], PARAMETER_CHARS)}`
 }
 
 const SHOWN_CHARS = 80
+/** Of what the schema allows; the model has the whole of it in the tool's schema. */
+const PARAMETER_CHARS = 400
 
-function shown(value: unknown): string {
+function shown(value: unknown, max = SHOWN_CHARS): string {
   const text = value === Infinity || value === -Infinity ? 'past the range of numbers' : (JSON.stringify(value) ?? '')
-  return text.length <= SHOWN_CHARS ? text : `${text.slice(0, SHOWN_CHARS)}…`
+  return text.length <= max ? text : `${text.slice(0, max)}…`
 }

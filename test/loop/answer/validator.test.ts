@@ -74,6 +74,26 @@ t.test('refused before any request, with the place and what works', async t => {
       place: '/$schema',
       says: /draft-03.*known: .*2020-12/,
     },
+    {
+      name: 'a reference to itself',
+      schema: of({ a: { $ref: '#/$defs/x' } }, { $defs: { x: { $ref: '#/$defs/x' } } }),
+      place: '/$defs/x',
+      says: /refers to itself without going into the value/,
+    },
+    {
+      name: 'a reference to itself by way of another, an anchor and an encoded name',
+      schema: of(
+        { a: { $ref: '#/$defs/a%20b' } },
+        {
+          $defs: {
+            'a b': { allOf: [{ type: 'object' }, { $ref: '#y' }] },
+            y: { $anchor: 'y', if: { $ref: '#/$defs/a b' } },
+          },
+        },
+      ),
+      place: '/$defs/a b',
+      says: /refers to itself/,
+    },
     { name: '$async', schema: of({}, { $async: true }), place: '/$async', says: /no keyword/ },
     { name: 'too deep', schema: deep(150), place: '', says: /levels deep, over the bound/ },
   ]
@@ -246,4 +266,58 @@ t.test('a pattern cannot hold the run up where the engine in linear time knows i
   t.match(slow.warnings, [/make these patterns slow.*: \/properties\/a\/pattern, \/properties\/b\/pattern$/])
   t.strictSame(slow.judge({ a: 'abc' }), [])
   t.equal(slow.judge({ a: 'xbc' }).length, 1)
+})
+
+t.test('no answer holds the run up, whatever its schema leaves open', async t => {
+  const form = (k: string): JsonObject => of({ x: { $ref: '#/$defs/e' }, k: { const: k } }, { required: ['k'] })
+  const forms = of({ e: { $ref: '#/$defs/e' } }, { $defs: { e: { anyOf: ['num', 'neg', 'inc', 'dec'].map(form) } } })
+  let nested: JsonObject = { k: 'none' }
+  for (let n = 0; n < 40; n += 1) nested = { k: 'neg', x: nested }
+  const cases: readonly { name: string; schema: JsonObject; value: JsonObject }[] = [
+    { name: 'alternatives in alternatives', schema: forms, value: { e: nested } },
+    {
+      name: 'a pattern that goes back',
+      schema: of({ a: { pattern: '^(?!x)(a+)+$' } }),
+      value: { a: `${'a'.repeat(60)}!` },
+    },
+  ]
+  for (const { name, schema, value } of cases) {
+    const { judge } = await open(schema)
+    t.match(judge(value), [/could not be checked within 2000 ms/], name)
+  }
+})
+
+t.test('alternatives are left at their first misfit, so that deep ones are decided', async t => {
+  const form = (k: string): JsonObject => of({ k: { const: k }, x: { $ref: '#/$defs/e' } }, { required: ['k'] })
+  const forms = of({ e: { $ref: '#/$defs/e' } }, { $defs: { e: { anyOf: ['num', 'neg', 'inc', 'dec'].map(form) } } })
+  const { judge } = await open(forms)
+  const nested = (leaf: string): JsonObject => {
+    let value: JsonObject = { k: leaf }
+    for (let n = 0; n < 40; n += 1) value = { k: 'neg', x: value }
+    return { e: value }
+  }
+  t.strictSame(judge(nested('num')), [])
+  t.match(
+    judge(nested('none'))[0],
+    /must be equal to constant/,
+    'and where there is no time for every misfit, some are told',
+  )
+})
+
+t.test('a key that stands twice does not fit: another parser reads the other one', async t => {
+  const { judge } = await open(of({ a: { type: 'integer' }, b: { items: {} } }))
+  const cases: readonly { text: string; key: string | null }[] = [
+    { text: '{"a":"x","a":1}', key: 'a' },
+    { text: '{"a":1,"b":[0,{"c":1,"\\u0063":2}]}', key: 'c' },
+    { text: '{"a":1,"b":[{"c":1},{"c":2,"d":{"c":"\\"c\\":1,"}}]}', key: null },
+  ]
+  for (const { text, key } of cases) {
+    const says = key === null ? [] : [`the answer: the key ${JSON.stringify(key)} stands twice in one object`]
+    t.strictSame(judge(JSON.parse(text), text), says, text)
+  }
+})
+
+t.test('a long list of allowed values is told in part', async t => {
+  const { judge } = await open(of({ a: { enum: Array.from({ length: 5_000 }, (_, n) => `value-${n}`) } }))
+  t.ok((judge({ a: 'none' })[0] ?? '').length < 700)
 })
