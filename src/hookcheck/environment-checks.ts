@@ -1,5 +1,5 @@
 /** HC501 to HC507: the PATH that hooks get, the variables that are added, HOME and TMPDIR, descriptors. */
-import { classOf, runsAsFunction } from '../hooks/environment-names.js'
+import { classOf, type NameClass, runsAsFunction } from '../hooks/environment-names.js'
 import type { Dropped, DropReason } from '../hooks/path-scrub.js'
 import type { Match, Resolution } from '../hooks/program.js'
 import { isUnseen } from '../paths/file-view.js'
@@ -102,21 +102,28 @@ export function* assignedVariables({ closure, cwd }: HookFacts, { walk, reach }:
   }
 }
 
+/** Of `[hooks] env`. Names that no hook is given refuse the configuration file where it is read. */
+export function* riskyNames(names: readonly string[]): Iterable<Reported> {
+  for (const name of names) {
+    const what = CLASS_TEXTS[classOf(name) ?? 'A']
+    if (what !== undefined) yield { about: name, message: `[hooks] env lets ${name} through, which ${what}` }
+  }
+}
+
+const CLASS_TEXTS: Readonly<Partial<Record<NameClass, string>>> = {
+  B: 'redirects configuration, trust or traffic',
+  C: 'looks like a credential',
+}
+
 export function* addedNames(
   { spec }: HookFacts,
   { walk, reach }: AuditContext,
   inherited: Inherited,
 ): Iterable<Reported> {
   for (const name of spec.env) {
-    const kind = classOf(name)
-    if (kind === 'B')
-      yield {
-        about: name,
-        message: `"env" lets ${name} through, which redirects configuration, trust or traffic`,
-        ...placeOf(spec),
-      }
-    if (kind === 'C')
-      yield { about: name, message: `"env" lets ${name} through, which looks like a credential`, ...placeOf(spec) }
+    const what = CLASS_TEXTS[classOf(name) ?? 'A']
+    if (what !== undefined)
+      yield { about: name, message: `"env" lets ${name} through, which ${what}`, ...placeOf(spec) }
     for (const path of (inherited[name] ?? '').split(':').filter(part => part.startsWith('/'))) {
       const found = reach(walk(path))
       if (found === null) continue

@@ -8,12 +8,15 @@ import {
   functionValues,
   homes,
   type Inherited,
+  riskyNames,
   shadowed,
 } from './environment-checks.js'
 import type { Rule } from './rule.js'
 
 export interface EnvironmentFacts {
   readonly inherited: Inherited
+  /** Names that every hook is given beside its own (`[hooks] env`). */
+  readonly names: readonly string[]
   /** Descriptors above 2 without close-on-exec that this program was started with. */
   readonly descriptors: readonly number[]
   /** Why hooks get an empty private folder as HOME; null: they get the operator's. */
@@ -25,7 +28,7 @@ const OF_LOCATION: ReadonlySet<string> = new Set(['HC504', 'HC601', 'HC602', 'HC
 
 /** The working folder, and what the arguments and the neighbours of a script lead to. */
 export function locationRules(): readonly Rule[] {
-  return environmentRules({ inherited: {}, descriptors: [], homeReplaced: null }).filter(({ id }) =>
+  return environmentRules({ inherited: {}, names: [], descriptors: [], homeReplaced: null }).filter(({ id }) =>
     OF_LOCATION.has(id),
   )
 }
@@ -76,6 +79,7 @@ export function environmentRules(facts: EnvironmentFacts): readonly Rule[] {
       id: 'HC505',
       title: 'Redirecting or secret-bearing variable let through',
       severity: 'warn',
+      file: () => riskyNames(facts.names),
       hook: (hook, audit) => addedNames(hook, audit, facts.inherited),
       why: 'Configuration folders, CA bundles, proxies, sockets and tokens change what the hook does, or leak to it and to its log.',
       fix: 'name fewer variables; let the hook read a file that is its own',

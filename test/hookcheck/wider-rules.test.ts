@@ -27,7 +27,7 @@ const guard = (content: string | Uint8Array, more = {}) => ({ [GUARD]: program(c
 const sha = (text: string | Uint8Array) => `sha256:${createHash('sha256').update(text).digest('hex')}`
 const ops = { uid: 1000, gid: 1000 }
 
-const QUIET: EnvironmentFacts = { inherited: {}, descriptors: [], homeReplaced: null }
+const QUIET: EnvironmentFacts = { inherited: {}, names: [], descriptors: [], homeReplaced: null }
 const UNPINNED: PinFacts = { sha256: 'f'.repeat(64), lock: null, lockProblem: null }
 
 /** A gate is not pinned, and sh has a status 2 of its own: told of every sound hook, and left out of the tables below. */
@@ -150,6 +150,14 @@ check([
     facts: { inherited: { RULES: '/x:/ws/rules' } },
     expected: ['HC505 warn'],
     says: /\/ws\/rules/,
+  },
+
+  { name: 'names for every hook', facts: { names: ['EDITION'] }, expected: [] },
+  {
+    name: 'names for every hook that carry a credential',
+    facts: { names: ['GH_TOKEN', 'KUBECONFIG'] },
+    expected: ['HC505 warn'],
+    says: /env lets KUBECONFIG through/,
   },
 
   // HC506, HC507

@@ -12,7 +12,7 @@ import { auditData, program } from '../support/audits.js'
 
 const rules = [
   ...CORE_RULES,
-  ...environmentRules({ inherited: { X: '() { :', Y: '/ws' }, descriptors: [], homeReplaced: null }),
+  ...environmentRules({ inherited: { X: '() { :', Y: '/ws' }, names: ['X'], descriptors: [], homeReplaced: null }),
   ...MEANING_RULES,
   ...pinRules({ sha256: 'f'.repeat(64), lock: null, lockProblem: null }),
 ]

@@ -62,7 +62,15 @@ export function allRules(
   return rules.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-const NO_FACTS = { inherited: {}, descriptors: [], homeReplaced: null, sha256: '', lock: null, lockProblem: null }
+const NO_FACTS = {
+  inherited: {},
+  names: [],
+  descriptors: [],
+  homeReplaced: null,
+  sha256: '',
+  lock: null,
+  lockProblem: null,
+}
 
 export function auditFile(request: AuditingRequest): Audited {
   const { path, bytes, io, profile } = request
@@ -82,6 +90,7 @@ export function auditFile(request: AuditingRequest): Audited {
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const rules = allRules({
     inherited: io.env,
+    names: request.hooks.env,
     descriptors: inheritable(),
     homeReplaced: gathered.homeReplaced,
     sha256,

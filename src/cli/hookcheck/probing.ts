@@ -71,7 +71,13 @@ async function probeIn(folder: string, request: ProbingRequest): Promise<Probed>
   mkdirSync(join(folder, 'home'), { mode: 0o700 })
   const workspace = makeWorkspace(folder)
   const host = gatherHookHost({ ...request.host, tmpdir: folder })
-  const prepared = prepareHooks({ document, host, lock, names: hooks.env, reap })
+  const prepared = prepareHooks({
+    document,
+    host,
+    lock,
+    names: hooks.env,
+    reap,
+  })
   const until = systemClock.now() + budgetMs
   const findings: (ProbeFinding & { hook: HookSpec })[] = []
   const times = new Map<number, ProbeTimes>()
