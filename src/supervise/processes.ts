@@ -70,8 +70,16 @@ export function pidsAtMost(): number {
 /**
  * Sends a signal; false when there is nobody to take it. A process that has become another user's (a set-id program)
  * takes none of ours: it is there, so the answer is true.
+ *
+ * A TERM is followed by CONT: what is stopped takes it only then (signal(7)), and would have no grace to end in.
  */
 export function signalled(target: number, signal: NodeJS.Signals | 0): boolean {
+  const taken = sent(target, signal)
+  if (taken && signal === 'SIGTERM') sent(target, 'SIGCONT')
+  return taken
+}
+
+function sent(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(target, signal)
     return true

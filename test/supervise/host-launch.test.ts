@@ -147,6 +147,14 @@ for (const reap of REAPS) {
       t.strictSame(before.ending, { kind: 'cancelled', by: 'deadline' })
     })
 
+    t.test('what is stopped may clean up as well', async t => {
+      const tidy = 'trap "echo $0; exit 3" TERM; echo up; kill -STOP $$'
+      const script = `setsid sh -c '${tidy}' stray & sh -c '${tidy}' child & trap wait TERM; wait; wait`
+      const outcome = await shell(script, { reap, timeoutMs: 700, graceMs: 20_000 })
+      t.match(outcome.ending, { kind: 'timed-out' })
+      t.strictSame(out(outcome).trim().split('\n').sort(byText), ['child', 'stray', 'up', 'up'])
+    })
+
     t.test('a program that signals its group meets only itself', async t => {
       const outcome = await shell('kill -TERM 0; sleep 5', { reap })
       t.match(outcome.ending, { kind: 'signalled', signal: 'SIGTERM' })

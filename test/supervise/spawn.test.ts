@@ -207,6 +207,8 @@ t.test('endings', async t => {
   const tidy = await shell('trap "echo tidy; exit 3" TERM; echo up; sleep 60 & wait', { wallMs: 300 })
   t.match(tidy, { cause: { kind: 'timed-out' }, exit: { status: 3 } })
   t.equal(out(tidy), 'up\ntidy\n')
+  const stopped = await shell('trap "echo tidy; exit 3" TERM; echo up; kill -STOP $$', { wallMs: 300, graceMs: 20_000 })
+  t.match(stopped, { cause: { kind: 'timed-out' }, exit: { status: 3 } }, 'what is stopped takes its TERM too')
   const flood = await shell('yes', { outputTotalBytes: 1_000_000 })
   t.match(flood.cause, { kind: 'bound', name: 'output-total', limit: 1_000_000 })
   const wide = await shell('printf "€%.0s" $(seq 6000)', { outputTotalBytes: 10_000 })
