@@ -33,6 +33,7 @@ export class LeaveKeys {
   push(bytes: Uint8Array): Uint8Array {
     const text = this.#carried + Buffer.from(bytes).toString('latin1')
     let end = 0
+    let leftAt: number | undefined
     for (const match of text.matchAll(PRESS)) {
       end = match.index + match[0].length
       if (!isPress(match)) continue
@@ -40,12 +41,11 @@ export class LeaveKeys {
       const leaves = now - this.#last < LEAVE_WITHIN_MS
       this.#last = now
       if (!leaves) continue
-      this.#carried = ''
+      leftAt ??= match.index
       this.onLeave()
-      return bytes.subarray(0, Math.max(match.index - (text.length - bytes.length), 0))
     }
     this.#carried = unfinished(text.slice(end))
-    return bytes
+    return leftAt === undefined ? bytes : bytes.subarray(0, Math.max(leftAt - (text.length - bytes.length), 0))
   }
 }
 

@@ -34,6 +34,7 @@ const LEAVING: readonly { name: string; reads: [string, number?][]; leaves: numb
   { name: 'once', reads: [['x\u001dy'], ['z', 10]], leaves: 0, passed: 'x\u001dyz' },
   { name: 'with other keys between', reads: [['\u001d'], ['ab', 100], ['\u001d', 100]], leaves: 1, passed: '\u001dab' },
   { name: 'again, for an end without grace', reads: [['\u001d\u001d'], ['\u001d', 500]], leaves: 2, passed: '\u001d' },
+  { name: 'all of that in one read', reads: [['a\u001d\u001d\u001db']], leaves: 2, passed: 'a\u001d' },
   { name: 'as kitty spells it', reads: [[KITTY], [KITTY, 300]], leaves: 1, passed: KITTY },
   {
     name: 'with its event',
