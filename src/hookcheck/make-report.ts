@@ -32,6 +32,8 @@ export interface ReportFacts {
   readonly lock: HooksLock | null
   /** Variables that every hook is given, beside those of its own `env`. */
   readonly variables: readonly string[]
+  /** `[hooks] timeout-ms`, which lowers every other; null: there is none. */
+  readonly timeoutMs: number | null
   /** Whether every member is hashed, or only small programs and what a verdict needed. */
   readonly digests: 'all' | 'needed'
   /** Times by position of the hook, and the number of runs; null: no probes were asked for. */
@@ -111,7 +113,7 @@ function reportHook(hook: HookFacts, context: AuditContext, facts: ReportFacts):
     steps: steps.size,
     environment: [...new Set([...facts.variables, ...spec.env])],
     cwd,
-    timeoutMs: spec.timeoutMs ?? HOOK_CONSULTATION_MS_DEFAULT,
+    timeoutMs: Math.min(spec.timeoutMs ?? HOOK_CONSULTATION_MS_DEFAULT, facts.timeoutMs ?? Number.POSITIVE_INFINITY),
     failurePolicy: FAILURE_POLICY[spec.on] ?? '',
     line: spec.place.line,
     column: spec.place.column,

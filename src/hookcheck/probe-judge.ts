@@ -1,5 +1,4 @@
 /** What the probes of a hook say about it, rule by rule (hookcheck.md §4.9). Pure: results in, findings out. */
-import { HOOK_CONSULTATION_MS_DEFAULT } from '../bounds.js'
 import type { Outcome } from '../outcome.js'
 import { hasTimedOut, type ProbeAnswer, type ProbeResults } from './probe-run.js'
 import type { ProbeTimes, Severity } from './report.js'
@@ -11,8 +10,8 @@ export interface ProbeFinding {
 }
 
 export interface ProbedHook {
-  /** Null: the harness's default. */
-  readonly timeoutMs: number | null
+  /** In force, milliseconds. */
+  readonly timeoutMs: number
   /** The audit without probes found nothing that keeps it from starting. */
   readonly startsByTheAudit: boolean
 }
@@ -86,8 +85,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 10) / 10
 }
 
-function speed(results: ProbeResults, { timeoutMs }: ProbedHook): ProbeFinding[] {
-  const limit = timeoutMs ?? HOOK_CONSULTATION_MS_DEFAULT
+function speed(results: ProbeResults, { timeoutMs: limit }: ProbedHook): ProbeFinding[] {
   const late = results.asked.filter(({ answer }) => hasTimedOut(answer))
   const [first] = late
   if (first !== undefined)

@@ -270,7 +270,7 @@ const cases: readonly Case[] = [
 for (const { name, expected, says, timeoutMs, starts = true, ...given } of cases) {
   t.test(name, async t => {
     const results = await probed(given)
-    const found = judgeProbes(results, { timeoutMs: timeoutMs ?? null, startsByTheAudit: starts })
+    const found = judgeProbes(results, { timeoutMs: timeoutMs ?? 60_000, startsByTheAudit: starts })
     const told = found
       .filter(({ rule, severity }) => rule !== 'HC902' || severity !== 'info')
       .map(({ rule, severity }) => `${rule} ${severity}`)
@@ -299,7 +299,7 @@ t.test('HC909 text that was run', async t => {
     },
   })
   t.ok(made > 0)
-  t.match(judgeProbes(results, { timeoutMs: null, startsByTheAudit: true }), [
+  t.match(judgeProbes(results, { timeoutMs: 60_000, startsByTheAudit: true }), [
     { rule: 'HC902' },
     { rule: 'HC909', severity: 'error', message: /forms: \$\( \)/ },
   ])
@@ -345,14 +345,14 @@ t.test('the budget, a stop, and times', async t => {
   t.equal(short.runs, 5)
   t.ok(short.skipped.includes('P8') && short.skipped.includes('P10'), short.skipped.join())
   t.strictSame(
-    judgeProbes(short, { timeoutMs: null, startsByTheAudit: true }).filter(({ severity }) => severity === 'error'),
+    judgeProbes(short, { timeoutMs: 60_000, startsByTheAudit: true }).filter(({ severity }) => severity === 'error'),
     [],
     'what was not asked is no finding',
   )
   const silent = await probed({ ask: () => failed('x', { kind: 'timed-out', limit_ms: 60_000 }) })
   t.match(silent, { runs: 3, silent: true }, 'a hook that answers nothing costs its time only so often')
   t.strictSame(
-    judgeProbes(silent, { timeoutMs: null, startsByTheAudit: true }).map(({ rule }) => rule),
+    judgeProbes(silent, { timeoutMs: 60_000, startsByTheAudit: true }).map(({ rule }) => rule),
     ['HC902'],
   )
   const stopped = new AbortController()

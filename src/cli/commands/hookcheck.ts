@@ -134,6 +134,7 @@ function reportFacts(
     skipped,
     lock,
     variables: Object.keys(environment),
+    timeoutMs: given.configuration.hooks.timeoutMs,
     digests: formatOf(given) === 'json' ? 'all' : 'needed',
     probes: null,
   }

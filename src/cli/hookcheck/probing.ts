@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { HOOK_CONSULTATION_MS_DEFAULT } from '../../bounds.js'
 import type { HooksTable } from '../../config/document.js'
 import type { HarnessEvent } from '../../events.js'
 import type { Finding } from '../../hookcheck/audit.js'
@@ -120,7 +121,13 @@ async function probeIn(folder: string, request: ProbingRequest): Promise<Probed>
       ({ hook: of, rule, severity }) => of === spec.index && severity === 'error' && /^HC(?:2|4)/.test(rule),
     )
     findings.push(
-      ...judgeProbes(results, { timeoutMs: spec.timeoutMs, startsByTheAudit: starts }).map(found => ({
+      ...judgeProbes(results, {
+        timeoutMs: Math.min(
+          spec.timeoutMs ?? HOOK_CONSULTATION_MS_DEFAULT,
+          hooks.timeoutMs ?? Number.POSITIVE_INFINITY,
+        ),
+        startsByTheAudit: starts,
+      }).map(found => ({
         ...found,
         hook: spec,
       })),
