@@ -86,8 +86,6 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   'header.parent',
   'header.forked_from',
   'end.structured',
-  'tool-call.text',
-  'opaque.text',
 ])
 
 type Problem = (value: unknown) => string | null

@@ -36,8 +36,8 @@ export class ChatCalls {
     this.#ids = new CallIds(earlier)
   }
 
-  get none(): boolean {
-    return this.#slots.length === 0
+  get count(): number {
+    return this.#slots.length
   }
 
   /** One entry of `tool_calls`; `place` is its place in the chunk, which stands in for a missing index. */

@@ -94,11 +94,13 @@ class Decoder implements StreamDecoder {
     this.#usage = readChatUsage(choice.usage) ?? this.#usage
     // Some servers send the whole message in one chunk.
     const delta = choice.delta ?? choice.message
+    const calls = this.#calls.count
     const shown = isJsonObject(delta) ? this.#delta(delta) : []
+    const wentOn = shown.some(isContent) || this.#calls.count > calls
     const reason = choice.finish_reason
     if (typeof reason === 'string' && reason !== '') this.#finishReason = reason.toLowerCase()
     // What follows a finish reason takes it back: the answer went on.
-    else if (shown.some(isContent)) this.#finishReason = null
+    else if (wentOn) this.#finishReason = null
     if (this.#finishReason === null || !FAILED.has(this.#finishReason)) return shown
     this.#fail({ code: 'transport', retriable: true, message: `the endpoint gave the turn up (${wordsOf(reason)})` })
     return shown
@@ -150,7 +152,7 @@ class Decoder implements StreamDecoder {
     if (this.#failure !== null) return this.#failed(this.#failure)
     if (this.progress === 'open') return this.#failed(endedEarly())
     const text = this.#texts.join('')
-    if (this.#finishReason === null && text === '' && this.#calls.none) {
+    if (this.#finishReason === null && text === '' && this.#calls.count === 0) {
       return this.#failed(protocolFailure('ended the turn without an answer'))
     }
     const end = this.#end()

@@ -88,6 +88,8 @@ class Decoder implements StreamDecoder {
   }
 
   #open({ index, content_block: start }: JsonObject, text?: string): readonly StreamEvent[] {
+    // What follows a reason for stopping takes it back: the answer went on, and can be cut.
+    this.#stopReason = null
     if (!isJsonObject(start)) return this.#fail(protocolFailure(`began a block that is no object: ${wordsOf(start)}`))
     const bad = start.type === 'tool_use' ? badCallIds(start.id, start.name) : null
     if (bad) return this.#fail(bad)
@@ -107,6 +109,7 @@ class Decoder implements StreamDecoder {
     if (block === undefined || !isJsonObject(delta)) {
       return this.#fail(protocolFailure(`continued a block that never began: ${wordsOf(index)}`))
     }
+    this.#stopReason = null
     return block.apply(delta) ?? this.#unknown.event(`content_block_delta ${wordsOf(delta.type)}`)
   }
 

@@ -236,6 +236,8 @@ t.test('a finish reason that the next content takes back', async t => {
     { kind: 'failed', failure: { code: 'transport', retriable: true } },
     'the stream ended in the middle',
   )
+  const called = fold([chunk({ content: 'a' }, 'tool_calls'), calls(begun(0, 'c1', 'run'))])
+  t.match(called.outcome, { kind: 'failed', failure: { code: 'transport' } }, 'its arguments may be to come')
   const on = fold([chunk({ content: 'a' }, 'stop'), chunk({ content: 'b' }, 'stop'), chunk({ content: 'c' }, 'length')])
   t.match(resultOf(on.outcome), { text: 'abc', end: { reason: 'max_output_tokens' } })
 })

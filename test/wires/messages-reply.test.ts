@@ -295,6 +295,17 @@ t.test('an end without message_stop; an error after the end changes nothing', as
   t.equal(resultOf(fold([start(), ...text(0, 'x'), ...end(), error]).outcome).text, 'x')
 })
 
+t.test('what follows a reason for stopping takes it back: a call that may be cut is not run', async t => {
+  const [said] = end('tool_use')
+  const begun = open(1, { type: 'tool_use', id: 'toolu_1', name: 'run', input: {} })
+  const lost = { kind: 'failed', failure: { code: 'transport', retriable: true } }
+  t.match(fold([start(), ...text(0, 'x'), said, begun]).outcome, lost)
+  t.match(fold([start(), begun, said, delta(1, { type: 'input_json_delta', partial_json: '{}' })]).outcome, lost)
+  const unsaid = resultOf(fold([start(), ...text(0, 'x'), said, begun, stop(1), { type: 'message_stop' }]).outcome)
+  t.same(unsaid.end, { kind: 'incomplete', reason: 'not said' })
+  t.same(resultOf(fold([start(), said, ...call(1, ['{}']), ...end('tool_use')]).outcome).end, { kind: 'completed' })
+})
+
 t.test('a server that sends whole blocks; an unknown event warns once a kind', async t => {
   const { outcome, shown } = fold([
     start(),
