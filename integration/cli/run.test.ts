@@ -174,8 +174,8 @@ t.test('could not run: status 1, one refused line, nothing else on stdout', asyn
     },
     {
       words: ['run', '--input', 'x', '--provider', 'demo', '--hooks', 'h.json', '--json'],
-      code: 'not-built-yet',
-      says: /--hooks/,
+      code: 'file-unreadable',
+      says: /--hooks.*ENOENT/,
     },
     {
       words: ['run', '--input', 'x', '--provider', 'anthropic', '--json'],
