@@ -10,6 +10,7 @@ import { flood } from './rows/flood.js'
 import { floorItself } from './rows/floor.js'
 import { folders } from './rows/folders.js'
 import { gap } from './rows/gap.js'
+import { hookcheckRow } from './rows/hookcheck.js'
 import { hooks } from './rows/hooks.js'
 import { killed } from './rows/killed.js'
 import { launch } from './rows/launch.js'
@@ -42,6 +43,7 @@ export const ROWS: readonly Row[] = [
   sessions,
   requests,
   hooks,
+  hookcheckRow,
   longStream,
   flood,
   endless,
