@@ -67,6 +67,7 @@ export type WarningCode =
   | 'hooks-unchecked'
   | 'hook-unstartable'
   | 'hook-vacuous'
+  | 'hook-never-asked'
   | 'hook-home-replaced'
   | 'stop-hook-exhausted'
   | 'turn-retried'

@@ -355,3 +355,106 @@ t.test('started says what was scrubbed from the PATH', async t => {
   ])
   t.strictSame(readdirSync(at.op), ['hooks.json'])
 })
+
+t.test('P064: what keeps a hook from being asked is told, or refused', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
+  const guard = at.hook('guard', 'exit 2')
+  const crlf = at.hook('crlf', 'exit 2')
+  writeFileSync(crlf, '#!/bin/sh\r\nexit 2\r\n')
+  const cases: readonly [string, object, RegExp][] = [
+    [
+      'E16 a pattern',
+      { on: 'before-call', tools: ['*'], command: [guard] },
+      /hook-never-asked .*patterns mean nothing/,
+    ],
+    ['E18 another case', { on: 'before-call', tools: ['DIR_LIST'], command: [guard] }, /hook-never-asked .*dir_list\?/],
+    ['a tool of another client', { on: 'after-call', tools: ['Bash'], command: [guard] }, /hook-never-asked .*Bash/],
+    ['a point of workflows', { on: 'transition', command: [guard] }, /hook-never-asked .*only a workflow/],
+    ['E11 CR LF', { on: 'stop', command: [crlf] }, /hook-unstartable .*CR LF/],
+    ['no program', { on: 'after-call', command: [join(at.op, 'gone')] }, /hook-unstartable .*gone/],
+    [
+      'a gate without a program',
+      { on: 'before-call', command: ['no-such-guard'] },
+      /hook-unsafe .*no-such-guard.*PATH/,
+    ],
+    ['an unknown key', { on: 'stop', command: [guard], timeout: 5 }, /bad-document .*timeout-ms/],
+    ['an unknown point', { on: 'PreToolUse', command: [guard] }, /bad-document .*before-call/],
+  ]
+  for (const [name, hook, says] of cases) {
+    const ran = await harness(run(endpoint, at.ws, at.file([hook], 'p064.json')))
+    const events = eventsOf(ran.stdout)
+    const told = [
+      ...of(events, 'warning').map(({ code, message }) => `${code} ${message}`),
+      ...of(events, 'refused').map(({ code, reason }) => `${code} ${reason}`),
+    ]
+    t.match(told.join('\n'), says, name)
+  }
+})
+
+t.test('P049: a bare environment finds no program that is only on the operator’s own PATH', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const manager = join(at.op, 'versions')
+  mkdirSync(manager)
+  symlinkSync(process.execPath, join(manager, 'node-of-a-manager'))
+  const hooks = at.file([{ on: 'before-call', command: ['node-of-a-manager', at.hook('guard.mjs', '')] }])
+  const words = ['-i', 'PATH=/usr/bin:/bin', process.execPath, harnessBin, ...run(endpoint, at.ws, hooks)]
+  const { stdout, exitCode } = await execa('env', words, { reject: false, stdin: 'ignore' })
+  t.equal(exitCode, 1)
+  t.match(eventsOf(stdout), [
+    {
+      kind: 'refused',
+      code: 'hook-unsafe',
+      reason: /"node-of-a-manager" is in the PATH of hooks \(PATH is \/usr\/bin/,
+    },
+  ])
+})
+
+t.test(
+  'E22: started from a hook of git, the repository of that hook is left alone',
+  { skip: needs('bubblewrap', 'git') },
+  async t => {
+    const at = place(t)
+    const outer = join(at.op, 'outer')
+    const git = (...words: string[]) =>
+      execa('git', ['-c', 'user.name=o', '-c', 'user.email=o@example.com', ...words], { cwd: outer })
+    mkdirSync(outer)
+    await git('init', '-q', '.')
+    writeFileSync(join(outer, 'kept.txt'), 'kept\n')
+    await git('add', 'kept.txt')
+    const calls = [
+      ['git', 'init', '-q', 'inner'],
+      ['git', '-C', 'inner', 'config', 'core.bare', 'true'],
+      ['git', '-C', 'inner', 'checkout', '-q', '-b', 'taken-over'],
+    ].map(argv => ({ name: 'run', arguments: { argv } }))
+    const endpoint = await scripted(t, [{ reply: { calls } }, DONE])
+    const own = at.hook('own-git', `env | grep ^GIT_ > "$0.env"; git init -q "${at.op}/of-hook"; exit 0`)
+    const words = [
+      ...run(endpoint, at.ws, at.file([{ on: 'stop', command: [own] }])),
+      ...['--confine', 'auto', '--allow-program', 'git', '--process-write-subtree', '.', '--yes'],
+    ]
+    const quoted = [process.execPath, harnessBin, ...words].map(word => `'${word}'`).join(' ')
+    const hook = join(outer, '.git', 'hooks', 'pre-commit')
+    mkdirSync(join(outer, '.git', 'hooks'), { recursive: true })
+    writeFileSync(
+      hook,
+      `#!/bin/sh\nenv | grep ^GIT_INDEX_FILE > "${at.op}/outer.env"\nexec ${quoted} > "${at.op}/record"\n`,
+    )
+    chmodSync(hook, 0o755)
+    const before = readFileSync(join(outer, '.git', 'config'), 'utf8')
+    await git('commit', '-q', '-m', 'one')
+    t.match(readFileSync(join(at.op, 'outer.env'), 'utf8'), /GIT_INDEX_FILE=/, 'git did set its variables')
+    const events = eventsOf(readFileSync(join(at.op, 'record'), 'utf8'))
+    t.equal(of(events, 'tool-completed').length, 3)
+    t.equal(readFileSync(join(outer, '.git', 'config'), 'utf8'), before)
+    t.notMatch((await git('branch', '-a')).stdout, 'taken-over')
+    t.equal((await git('show', '--stat', '--format=%s', 'HEAD')).stdout.includes('kept.txt'), true)
+    t.ok(existsSync(join(at.ws, 'inner', '.git')), 'what was asked for happened where it was asked for')
+    t.strictSame([...(readFileSync(join(at.op, 'own-git.env'), 'utf8').match(/^GIT_\w+/gm) ?? [])].sort(), [
+      'GIT_OPTIONAL_LOCKS',
+      'GIT_TERMINAL_PROMPT',
+    ])
+    t.ok(existsSync(join(at.op, 'of-hook', '.git')))
+  },
+)

@@ -8,6 +8,7 @@ import type { ControlFile, HostFacts, PolicyRequest } from '../confinement/types
 import { Refusal } from '../errors.js'
 import type { HarnessEvent, StartedEvent } from '../events.js'
 import { auditForStart, type Finding, refusing } from '../hookcheck/audit.js'
+import { deadTools } from '../hookcheck/meaning-checks.js'
 import type { HookSpec, HooksDocument } from '../hooks/document.js'
 import { refusedName } from '../hooks/environment-names.js'
 import { gatherHookHost, type HookHost } from '../hooks/hook-host.js'
@@ -71,6 +72,7 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
     const judgements = [
       ...judged(document, host, { ...prepared, names }, given.has('--hooks-unchecked')),
       ...homeWarning(host),
+      ...neverAsked(document),
     ]
     const { warnings, close, ...held } = await openHookLaunches({ env: io.env, facts, reap, runId })
     return {
@@ -212,6 +214,16 @@ function warning(code: RunHooks['warnings'][number]['code'], message: string): R
 function homeWarning({ homeReplaced }: HookHost): RunHooks['warnings'] {
   if (homeReplaced === null) return []
   return [warning('hook-home-replaced', `hooks get an empty private folder as HOME: ${homeReplaced}`)]
+}
+
+/** Names are not checked by a refusal, because a later version may have more of them; a gate that is never asked is told. */
+function neverAsked({ hooks }: HooksDocument): RunHooks['warnings'] {
+  const told = hooks.flatMap(spec =>
+    spec.on === 'transition'
+      ? [`hook ${spec.index} is at transition, which only a workflow crosses: nobody asks it in this run`]
+      : [...deadTools({ spec })].map(({ message }) => `hook ${spec.index}: ${message}`),
+  )
+  return told.slice(0, TOLD_MAX).map(text => warning('hook-never-asked', text))
 }
 
 function controlFilesOf({ path }: HooksDocument, { controlFiles }: PreparedHooks): readonly ControlFile[] {

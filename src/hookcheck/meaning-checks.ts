@@ -27,7 +27,7 @@ export const TOOL_NAMES: readonly string[] = [...Object.keys(ENTRIES), 'answer',
 /** Entries that write files or start programs. */
 const ACTING = Object.entries(ENTRIES).flatMap(([name, does]) => (does === 'acts' ? [name] : []))
 
-export function* deadTools({ spec }: HookFacts): Iterable<Reported> {
+export function* deadTools({ spec }: Pick<HookFacts, 'spec'>): Iterable<Reported> {
   const place = spec.places.get('tools')
   for (const name of spec.tools ?? []) {
     if (TOOL_NAMES.includes(name)) continue

@@ -133,11 +133,18 @@ function told({ path, verdict, problem }: Match): string {
   return problem === null ? `${path} (${verdict})` : `${path} (${verdict}: ${problemText(problem)})`
 }
 
-function* cannotStart({ spec, closure: { resolution, lookUps } }: HookFacts): Iterable<Reported> {
+function* cannotStart(
+  { spec, closure: { resolution, lookUps } }: HookFacts,
+  { path }: Pick<AuditContext, 'path'>,
+): Iterable<Reported> {
   const place = placeOf(spec.places, spec.place)
   if (resolution.kind === 'problem') {
     if (resolution.problem === 'not-found')
-      yield { place, about: spec.command[0], message: notFound(spec.command[0], resolution) }
+      yield {
+        place,
+        about: spec.command[0],
+        message: `${notFound(spec.command[0], resolution)} (PATH is ${path.path})`,
+      }
     return
   }
   const problem = ownStartProblem(resolution.chain)

@@ -84,7 +84,7 @@ function startable(
   }
   const { problem } = resolution.chain
   if (problem !== null) {
-    return { rule: 'HC204', why: `${problem.path} cannot be started (${problem.errno}, ${problem.why})` }
+    return { rule: 'HC204', why: `${shown(problem.path)} cannot be started (${problem.errno}, ${problem.why})` }
   }
   const pins = pinsOf(spec, program, seams.lock)
   const known = new Set(members.flatMap(({ path, named }) => [path, named]))
@@ -95,6 +95,11 @@ function startable(
   const wrong = unpinned(pins, snapshots, [...members, ...pinned])
   if (wrong !== null) return { rule: 'HC802', why: wrong }
   return { argv0: resolution.path, program, snapshots, pins }
+}
+
+/** The kernel takes a carriage return for a part of the interpreter's name, and no terminal shows it. */
+function shown(path: string): string {
+  return path.endsWith('\r') ? `${JSON.stringify(path)}, named by a first line that ends in CR LF,` : path
 }
 
 function notFound({ command }: HookSpec, { path }: HookHost, { resolution }: Closure): string {

@@ -327,6 +327,11 @@ t.test('what cannot be found is said once, and is no yes', async t => {
     ['a relative path', ['./guard.sh'], /is relative/],
     ['a path', [join(at.op, 'absent')], /absent cannot be started \(ENOENT/],
     ['an interpreter', [program(at.op, 'i', '#!/nowhere/node\n')], /nowhere\/node cannot be started \(ENOENT/],
+    [
+      'CR LF',
+      [program(at.op, 'cr', '#!/bin/sh\r\nexit 0\r\n')],
+      /"\/bin\/sh\\r", named by a first line that ends in CR LF, /,
+    ],
     ['text without a mark', [program(at.op, 'n', 'exit 0\n')], /cannot be started \(ENOEXEC, no-format\)/],
     ['a folder', [at.op], /EACCES/],
   ]
