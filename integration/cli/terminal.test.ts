@@ -127,6 +127,25 @@ t.test('on one terminal, answer and progress keep their lines', onTerminal, asyn
   t.ok(lines.includes('turn 2'), screen)
 })
 
+t.test('what a workspace says acts on no terminal, and reaches a program as it is', onTerminal, async t => {
+  const said = 'one \u001b[2J\u009b31m\u202etwo café'
+  const ws = scratch({ 'AGENTS.md': said })
+  t.teardown(ws.remove)
+  const quoted = `'${process.execPath}' '${harnessBin}'`
+  const acts = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202e]/
+  const { status, screen } = await (await session(`${quoted} context show --body`, ws.path)).ended
+  t.equal(status, 0)
+  t.notMatch(screen, acts)
+  t.match(screen, 'two café', 'letters are as they were')
+  const named = 'dir\u009b31m\u202e'
+  const listed = await (await session(`mkdir '${named}'; ${quoted} tools --workspace '${named}'`, ws.path)).ended
+  t.equal(listed.status, 0)
+  t.notMatch(listed.screen, acts)
+  t.match(listed.screen, 'dir\\u009b31m\\u202e')
+  const piped = execFileSync(process.execPath, [harnessBin, 'context', 'show', '--body'], { cwd: ws.path }).toString()
+  t.match(piped, said)
+})
+
 /** A run that is at `fault` of its model, or in a tool, on a terminal; `act` types. */
 async function interrupted(
   turns: readonly object[],

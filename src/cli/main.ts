@@ -8,6 +8,7 @@ import { takesProfiles } from './flags.js'
 import { type Io, openIo } from './io.js'
 import { nowhereText } from './nowhere.js'
 import { parseArgv, parseHookcheck } from './parse.js'
+import { printJson } from './print.js'
 import { garbledWord, refuseGarbledFolders } from './raw-words.js'
 import { escapeLines } from './terminal-text.js'
 
@@ -101,7 +102,7 @@ function reportRefusal(refusal: Refusal, json: boolean, io: Io): void {
       .map(line => line.trim())
       .filter(Boolean)
       .join(' ')
-    io.out.write(`${JSON.stringify({ kind: 'refused', code: refusal.code, reason })}\n`)
+    printJson(io, `${JSON.stringify({ kind: 'refused', code: refusal.code, reason })}\n`)
     return
   }
   io.err.write(`refused [${refusal.code}] ${escapeLines(refusal.message)}\n`)

@@ -13,6 +13,7 @@ import { policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
+import { printJson, printText } from '../print.js'
 import { oneLine } from '../terminal-text.js'
 import type { Invocation } from './invocation.js'
 
@@ -22,7 +23,8 @@ export async function checkPath({ given, words }: Invocation, io: Io): Promise<n
   for (const path of words) {
     const verdict = checkWritablePath(path, rules)
     if (verdict instanceof Refusal) refused++
-    io.out.write(given.has('--json') ? jsonLine(path, verdict) : textLine(path, verdict))
+    if (given.has('--json')) printJson(io, jsonLine(path, verdict))
+    else printText(io, textLine(path, verdict))
   }
   return refused === 0 ? 0 : 2
 }

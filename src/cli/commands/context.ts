@@ -6,6 +6,7 @@ import { randomHex } from '../../random.js'
 import { operatorFiles } from '../context-files.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
+import { printJson, printText } from '../print.js'
 import { standingContext } from '../standing-context.js'
 import { openSurroundings } from '../surroundings.js'
 import { tellWarnings } from '../tell-warnings.js'
@@ -19,7 +20,7 @@ export async function context({ given, words }: Invocation, io: Io): Promise<num
   const runId = randomHex(8)
   const surroundings = await openSurroundings({ command: 'context', given, io, runId, emit: () => {} })
   try {
-    io.out.write(shownAs(given, standingContext(given, surroundings, files)))
+    print(given, standingContext(given, surroundings, files), io)
     tellWarnings(surroundings.warnings, io)
     return 0
   } finally {
@@ -27,10 +28,10 @@ export async function context({ given, words }: Invocation, io: Io): Promise<num
   }
 }
 
-function shownAs(given: Given, { instruction, manifest }: StandingContext): string {
-  if (given.has('--body')) return `${instruction}\n`
-  if (given.has('--json')) return `${JSON.stringify(manifest, null, 2)}\n`
-  return manifest.map(line).join('')
+/** A workspace's own instructions are in it, word for word. */
+function print(given: Given, { instruction, manifest }: StandingContext, io: Io): void {
+  if (given.has('--json')) printJson(io, `${JSON.stringify(manifest, null, 2)}\n`)
+  else printText(io, given.has('--body') ? `${instruction}\n` : manifest.map(line).join(''))
 }
 
 function line({ id, kind, trust, bytes, sha256 }: ContextEntry): string {

@@ -1,6 +1,7 @@
 /** What `harness emulate` says, in words or under `--json`, and its wait for the end. */
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
+import { printJson, printText } from '../print.js'
 
 /** Resolves when we are told to stop. */
 export function stopped({ stop }: Pick<Io, 'stop'>): Promise<void> {
@@ -12,6 +13,6 @@ export function stopped({ stop }: Pick<Io, 'stop'>): Promise<void> {
 
 /** One thing as a line: JSON under `--json`, else words. */
 export function say(io: Io, given: Given, json: object, text: string): void {
-  if (given.has('--json')) io.out.write(`${JSON.stringify(json)}\n`)
-  else io.out.write(text)
+  if (given.has('--json')) printJson(io, `${JSON.stringify(json)}\n`)
+  else printText(io, text)
 }

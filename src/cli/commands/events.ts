@@ -12,6 +12,7 @@ import { RecordLines } from '../../report/record-lines.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { VERSION } from '../parse.js'
+import { printJson } from '../print.js'
 import { SIGNAL_NUMBERS } from '../signal-numbers.js'
 import { oneLine } from '../terminal-text.js'
 import { openWholeFile, type WholeFile } from '../whole-file.js'
@@ -82,7 +83,7 @@ async function convert({ stream, name }: Source, file: WholeFile | null, io: Io)
   const garbage = new GarbageNotes(name, io)
   const write = async (text: string): Promise<void> => {
     if (file !== null) return file.write(text)
-    io.out.write(text)
+    printJson(io, text)
     // A reader that is slower than we are must not make a queue of the whole record.
     await io.out.flush()
   }

@@ -8,6 +8,7 @@ import { Refusal } from '../../errors.js'
 import { confineChoice, policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
 import type { Io } from '../io.js'
+import { printJson, printText } from '../print.js'
 import type { Invocation } from './invocation.js'
 
 export async function explain({ given, words }: Invocation, io: Io): Promise<number> {
@@ -26,6 +27,7 @@ export async function explain({ given, words }: Invocation, io: Io): Promise<num
   if (boundary === undefined) throw new Error('no boundary was chosen and none refused')
   const plan = planLaunch({ boundary, policy, facts, command: words })
   const { text, json } = explainPolicy(plan, policy)
-  io.out.write(given.has('--json') ? `${JSON.stringify(json)}\n` : text)
+  if (given.has('--json')) printJson(io, `${JSON.stringify(json)}\n`)
+  else printText(io, text)
   return plan instanceof Refusal ? 1 : 0
 }

@@ -6,6 +6,7 @@ import { listSessions, type SessionSummary } from '../../session/list.js'
 import { forkSession, opened, readStored } from '../../session/store.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
+import { printJson } from '../print.js'
 import { candidates, sessionFolder, warnOfDamage, warnOfSession } from '../session-options.js'
 import { escapeLines, oneLine } from '../terminal-text.js'
 import type { Invocation } from './invocation.js'
@@ -20,12 +21,14 @@ interface Asked {
 const ACTIONS: Readonly<Record<string, (asked: Asked, id: string) => Promise<void>>> = {
   show: async ({ given, io, path }, id) => {
     const document = documentOf(path, id, io)
-    io.out.write(given.has('--json') ? jsonText(document) : escapeLines(humanText(document)))
+    if (given.has('--json')) printJson(io, jsonText(document))
+    else io.out.write(escapeLines(humanText(document)))
   },
   export: async ({ given, io, path }, id) => {
     const document = documentOf(path, id, io)
     // What a tool has printed must not act on the terminal that reads it.
-    io.out.write(given.one('--format') === 'markdown' ? escapeLines(sessionMarkdown(document)) : jsonText(document))
+    if (given.one('--format') === 'markdown') io.out.write(escapeLines(sessionMarkdown(document)))
+    else printJson(io, jsonText(document))
   },
   fork: async ({ given, io, path }, id) => {
     const copy = await forkSession(path, id)
@@ -67,7 +70,7 @@ function list({ given, io, path }: Asked): void {
   if (folder instanceof Refusal && folder.code !== 'session-unusable') throw folder
   const found = folder instanceof Refusal ? whenAbsent(folder) : listed(folder)
   const own = found.sessions.filter(({ parent }) => parent === null)
-  if (given.has('--json')) io.out.write(jsonText({ path, sessions: own, damaged: found.damaged }))
+  if (given.has('--json')) printJson(io, jsonText({ path, sessions: own, damaged: found.damaged }))
   else io.out.write(own.length === 0 ? `no sessions in ${oneLine(path, 4_096)}\n` : own.map(row).join(''))
   if (!given.has('--json')) for (const one of found.damaged) warnOfDamage(io, one)
   if (found.unseen > 0) warnOfSession(io, `${found.unseen} more files were not looked at`)

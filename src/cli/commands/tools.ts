@@ -4,6 +4,7 @@ import { catalogue } from '../../tools/catalogue.js'
 import { catalogueAnswer } from '../../tools/verbs.js'
 import { documentNames } from '../document-options.js'
 import type { Io } from '../io.js'
+import { printJson } from '../print.js'
 import { openSurroundings } from '../surroundings.js'
 import { tellWarnings } from '../tell-warnings.js'
 import type { Invocation } from './invocation.js'
@@ -23,7 +24,7 @@ export async function tools({ given }: Invocation, io: Io): Promise<number> {
       ...documentNames(documents),
       driver: null,
     }
-    io.out.write(`${JSON.stringify(answer, null, 2)}\n`)
+    printJson(io, `${JSON.stringify(answer, null, 2)}\n`)
     for (const { tool, reason } of port.withheld) io.err.write(`note: ${tool} withheld: ${reason}\n`)
     tellWarnings(warnings, io)
     return 0
