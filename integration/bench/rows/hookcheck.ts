@@ -20,7 +20,7 @@ export const hookcheckRow: Row = {
     const audit = (file: string): Command => ({
       argv: [process.execPath, HOOKCHECK, '--workspace', workspace, '--fail-on', 'never', file],
       env: bench.env,
-      cwd: '/',
+      cwd: workspace,
     })
     await refuseEmpty(audit(many))
     const start = { argv: [process.execPath, '-e', '0'], env: bench.env }
