@@ -1,6 +1,7 @@
 /** Which boundaries to try, in order. Nothing is ever tried that the operator did not ask for, and never none. */
 import { Refusal } from '../errors.js'
 import type { BoundaryName } from '../outcome.js'
+import { seatbeltProblem } from './seatbelt-plan.js'
 import type { ConfineChoice, HostFacts } from './types.js'
 
 const KNOWN: readonly BoundaryName[] = ['bubblewrap', 'bubblewrap-hostproc', 'landlock', 'seatbelt', 'container']
@@ -8,7 +9,7 @@ const KNOWN: readonly BoundaryName[] = ['bubblewrap', 'bubblewrap-hostproc', 'la
 /** Boundaries that stand, by platform; the strongest first. */
 const BUILT: Readonly<Record<HostFacts['platform'], readonly BoundaryName[]>> = {
   linux: ['bubblewrap', 'bubblewrap-hostproc'],
-  darwin: [],
+  darwin: ['seatbelt'],
   other: [],
 }
 
@@ -24,25 +25,33 @@ export function chooseBoundary(choice: ConfineChoice, facts: HostFacts): readonl
   const built = BUILT[facts.platform]
   if (choice === 'native' || choice === 'auto') {
     const names = choice === 'native' ? built.slice(0, 1) : built
-    return names.length === 0 ? unavailable(facts) : (bwrapProblem(facts) ?? names)
+    return names.length === 0 ? unavailable(facts) : (problemOf(facts) ?? names)
   }
   if (!KNOWN.includes(choice)) {
     const text = `there is no boundary named ${JSON.stringify(choice)}: use off, native, auto, ${KNOWN.join(', ')}`
     return new Refusal('boundary-unknown', { name: choice, known: KNOWN }, text)
   }
-  if (built.includes(choice)) return bwrapProblem(facts) ?? [choice]
-  if (facts.platform !== 'linux' && choice !== 'container' && choice !== 'seatbelt') return unavailable(facts, choice)
+  if (built.includes(choice)) return problemOf(facts) ?? [choice]
+  if (choice === 'seatbelt') return seatbeltProblem(facts) ?? [choice]
+  if (facts.platform !== 'linux' && choice !== 'container') return unavailable(facts, choice)
   const text = `the boundary ${choice} is not built yet, and nothing was run; on Linux --confine auto works`
   return new Refusal('not-built-yet', { option: `--confine ${choice}` }, text)
 }
 
-function unavailable({ platform }: HostFacts, boundary: string = 'seatbelt'): Refusal {
-  const text =
+function unavailable({ platform }: HostFacts, boundary: string = 'auto'): Refusal {
+  const [text, fix] =
     platform === 'darwin'
-      ? 'the seatbelt boundary of macOS is not built yet; nothing was run'
-      : 'no boundary is built for this platform; nothing was run'
-  const fix = 'run on Linux with bubblewrap, or in a Linux container or virtual machine'
+      ? [`the boundary ${boundary} is not one of macOS; nothing was run`, 'use --confine auto, which is seatbelt there']
+      : [
+          'no boundary is built for this platform; nothing was run',
+          'run on Linux with bubblewrap, on macOS, or in a Linux container or virtual machine',
+        ]
   return new Refusal('boundary-unavailable', { boundary, probe: 'platform', text, fix }, `${text}: ${fix}`)
+}
+
+/** What the boundaries of this platform need of the machine, or null. */
+function problemOf(facts: HostFacts): Refusal | null {
+  return facts.platform === 'darwin' ? seatbeltProblem(facts) : bwrapProblem(facts)
 }
 
 /** What both bubblewrap boundaries need of the machine, or null. */

@@ -32,7 +32,11 @@ function renderSection({ title, lines, empty = 'none' }: Section): string {
 }
 
 function refusalSections({ code, message }: Refusal, policy: Policy): Section[] {
-  return [{ title: 'refused', lines: [`${code}: ${message}`] }, ...policySections(policy)]
+  return [{ title: 'refused', lines: [`${code}: ${message}`] }, ...policySections(policy, 'none')]
+}
+
+function networkLine({ seatbelt }: LaunchPlan): string {
+  return seatbelt === undefined ? 'none: a loopback of its own' : 'none: no loopback either'
 }
 
 function planSections(plan: LaunchPlan): Section[] {
@@ -43,7 +47,7 @@ function planSections(plan: LaunchPlan): Section[] {
       lines: [boundary, ...(identity === null ? [] : [`as uid ${identity.uid}, gid ${identity.gid}`])],
     },
     { title: 'command', lines: plan.command.map(word) },
-    ...policySections(policy),
+    ...policySections(policy, networkLine(plan)),
     { title: 'limits', lines: plan.limits.map(limitLine) },
     { title: 'holds', lines: confinement.applied },
     {
@@ -51,14 +55,28 @@ function planSections(plan: LaunchPlan): Section[] {
       lines: confinement.gaps.map(gapLine),
       empty: 'nothing: every guarantee of this boundary holds',
     },
-    { title: 'environment', lines: environmentLines(policy) },
+    { title: 'environment', lines: environmentLines(plan.seatbelt === undefined ? policy.env : plan.env) },
     ...plan.files.map(({ path, bytes }) => ({ title: `file ${path}`, lines: textOf(bytes).trimEnd().split('\n') })),
     { title: 'argument list, one word a line', lines: [file, ...args].map(word) },
-    { title: 'system-call filter', lines: disassembleBytes(plan.seccomp).trimEnd().split('\n') },
+    ...recipeSections(plan),
   ]
 }
 
-function policySections(policy: Policy): Section[] {
+/** What the boundary is made of beside the argument list; the private folder of seatbelt is a stand-in until a launch makes one. */
+function recipeSections({ seatbelt, seccomp }: LaunchPlan): Section[] {
+  if (seatbelt === undefined) {
+    return [{ title: 'system-call filter', lines: disassembleBytes(seccomp).trimEnd().split('\n') }]
+  }
+  return [
+    { title: 'seatbelt profile', lines: seatbelt.text.trimEnd().split('\n') },
+    {
+      title: 'parameters of the profile',
+      lines: Object.entries(seatbelt.parameters).map(([name, path]) => word(`${name}=${path}`)),
+    },
+  ]
+}
+
+function policySections(policy: Policy, network: string): Section[] {
   const { programs, watched, selfBinds, hiddenElsewhere } = policy
   return [
     { title: 'workspace', lines: [ruleLine(policy.workspace)] },
@@ -74,7 +92,7 @@ function policySections(policy: Policy): Section[] {
     { title: 'hidden', lines: policy.hides.map(ruleLine) },
     { title: 'hidden, and shown by no other rule', lines: hiddenElsewhere.map(pathLine) },
     { title: 'programs', lines: programs ?? ['any: the command is the caller’s own'] },
-    { title: 'network', lines: ['none: a loopback of its own'] },
+    { title: 'network', lines: [network] },
     {
       title: 'control files, never inside a write grant',
       lines: policy.controlFiles.map(({ path, what }) => `${word(path)}  (${what})`),
@@ -98,7 +116,7 @@ function gapLine({ guarantee, why }: Gap): string {
   return `${guarantee}: ${word(why)}`
 }
 
-function environmentLines({ env }: Policy): string[] {
+function environmentLines(env: Policy['env']): string[] {
   return Object.keys(env)
     .sort()
     .map(name => word(`${name}=${env[name] ?? ''}`))
@@ -125,13 +143,14 @@ function explanationJson(plan: LaunchPlan | Refusal, policy: Policy): JsonObject
     version: 1,
     refusal: refused ? { code: plan.code, message: plan.message, details: plain(plan.details) } : null,
     policy: policyJson(policy),
-    environment: { ...policy.env },
+    environment: { ...(refused || plan.seatbelt === undefined ? policy.env : plan.env) },
     boundary: refused ? null : plan.boundary,
     identity: refused ? null : plain(plan.identity),
     command: refused ? null : [...plan.command],
     argv: refused ? null : [plan.file, ...plan.args],
     files: refused ? null : plan.files.map(({ path, bytes }) => ({ path, text: textOf(bytes) })),
-    seccomp: refused ? null : disassembleBytes(plan.seccomp).trimEnd().split('\n'),
+    seccomp: refused || plan.seatbelt ? null : disassembleBytes(plan.seccomp).trimEnd().split('\n'),
+    ...(refused || plan.seatbelt === undefined ? {} : { seatbelt: plain(plan.seatbelt) }),
     limits: refused ? null : plain(plan.limits),
     applied: refused ? null : [...plan.confinement.applied],
     gaps: plain(refused ? policy.reservations : plan.confinement.gaps),

@@ -3,14 +3,14 @@ import type { AppliedConfinement, BoundaryName, Gap, Guarantee } from '../outcom
 import type { Policy } from './types.js'
 
 /**
- * Everything bubblewrap holds when nothing about the policy or the user takes it away.
+ * Everything a boundary can hold, and bubblewrap does when nothing about the policy or the user takes it away.
  *
  * None of them speaks of FIFOs: one that stands in a folder that is shown can be written through a read-only mount too, which
  * keeps files from changing and not pipes from being used (fifo(7), mount(8)), so a process of the host that reads it hears
  * the command. No table lists FIFOs; all of what is shown would have to be walked before every launch, and covering some of
  * them would look like covering them.
  */
-const BUBBLEWRAP: readonly Guarantee[] = [
+const ALL: readonly Guarantee[] = [
   'no-write-outside',
   'reads-limited',
   'no-network',
@@ -30,13 +30,40 @@ const BUBBLEWRAP: readonly Guarantee[] = [
   'not-root-outside',
 ]
 
+const SWEPT =
+  'a group, a session and a mark in the environment are what is found again: a process that leaves and replaces them and outlives its parent is not'
+
 const HOSTPROC_GAP: Gap = {
   guarantee: 'pid-isolation',
   why: 'the host /proc is shown read-only, so processes outside are listed with their command lines; their memory and environment are not readable',
 }
 
+/**
+ * What the seatbelt boundary does not hold, whatever the policy. The rest follows from its profile, which an evaluator of ours
+ * has been asked and macOS has not yet.
+ */
+const SEATBELT_GAPS: readonly Gap[] = [
+  { guarantee: 'syscalls-filtered', why: 'macOS lets nobody filter system calls by their numbers' },
+  {
+    guarantee: 'pid-isolation',
+    why: 'numbers of processes are the machine’s; what runs outside can be neither signalled nor asked about, as far as the profile is held',
+  },
+  { guarantee: 'tree-ends', why: SWEPT },
+  { guarantee: 'dies-with-us', why: SWEPT },
+  {
+    guarantee: 'private-home-and-tmp',
+    why: 'HOME and TMPDIR are private folders on the disk, without a size of their own; /tmp is closed, and named semaphores are the machine’s',
+  },
+]
+
+const BOUNDARY_GAPS: Readonly<Record<GuaranteeRequest['boundary'], readonly Gap[]>> = {
+  bubblewrap: [],
+  'bubblewrap-hostproc': [HOSTPROC_GAP],
+  seatbelt: SEATBELT_GAPS,
+}
+
 export interface GuaranteeRequest {
-  readonly boundary: Extract<BoundaryName, 'bubblewrap' | 'bubblewrap-hostproc'>
+  readonly boundary: Extract<BoundaryName, 'bubblewrap' | 'bubblewrap-hostproc' | 'seatbelt'>
   readonly policy: Policy
   /** The uid outside. */
   readonly uid: number
@@ -51,11 +78,11 @@ export function guaranteesOf({
   const gaps: Gap[] = [
     ...policy.reservations,
     ...planting(policy),
-    ...(boundary === 'bubblewrap-hostproc' ? [HOSTPROC_GAP] : []),
+    ...BOUNDARY_GAPS[boundary],
     ...(uid === 0 ? [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' } as const] : []),
   ]
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
-  return { applied: BUBBLEWRAP.filter(guarantee => !open.has(guarantee)), gaps }
+  return { applied: ALL.filter(guarantee => !open.has(guarantee)), gaps }
 }
 
 /** A name that does not exist cannot be covered (decisions 29). */

@@ -17,10 +17,11 @@ export const HOLD_INSIDE = '/run/harness/limit'
 export const RELEASE = 'go\n'
 
 /**
+ * Takes the options of `launch-limits` up to `--`, sets each, and leaves the command as the shell's arguments.
  * cpu is SOFT:HARD: the soft limit is a signal that can be told (SIGXCPU), the hard one a KILL (getrlimit(2)).
  * Number of processes: `-u` in bash and zsh, `-p` in dash and busybox.
  */
-const LIMITS = `\
+export const LIMITS_SCRIPT = `\
 while [ "$1" != -- ]; do
 case $1 in
 --nofile=*) ulimit -n "\${1#*=}" ;;
@@ -66,7 +67,7 @@ export function holdScript(stdio: HeldStdio): Uint8Array {
 
 function script(takeTerminal: string, takeStderr: string): Uint8Array {
   return Buffer.from(
-    `#!/bin/sh\n${takeTerminal}${LIMITS}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${takeStderr}exec 7<&-\nexec "$@"\n`,
+    `#!/bin/sh\n${takeTerminal}${LIMITS_SCRIPT}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${takeStderr}exec 7<&-\nexec "$@"\n`,
   )
 }
 

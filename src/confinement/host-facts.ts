@@ -33,7 +33,19 @@ import type { HostFacts } from './types.js'
 /** Where system programs live on every Linux; searched before the inherited PATH. */
 const SAFE_PATH = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin', '/run/current-system/sw/bin'] as const
 
-const SYSTEM_ROOTS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt'] as const
+/** Where sandbox-exec(1) of macOS is; never looked for elsewhere. */
+const SANDBOX_EXEC = '/usr/bin/sandbox-exec'
+
+const SYSTEM_ROOTS_LINUX = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt'] as const
+
+/** Frameworks and tools that Apple and the package managers put there. /Library also holds settings, so it is not one entry. */
+// biome-ignore format: a list of words
+const SYSTEM_ROOTS_MACOS = [
+  '/usr', '/bin', '/sbin', '/opt', '/System', '/Library/Apple', '/Library/Developer', '/Library/Frameworks',
+  '/Library/Java', '/Applications/Xcode.app',
+] as const
+
+const SYSTEM_ROOTS = process.platform === 'darwin' ? SYSTEM_ROOTS_MACOS : SYSTEM_ROOTS_LINUX
 
 /** Package stores: shown only where the programs of this machine live there (NixOS, Guix). */
 const STORES = ['/nix/store', '/gnu/store'] as const
@@ -82,6 +94,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     home: homes[0] ?? homedir(),
     homes,
     bwrap: bwrap === null ? null : { path: bwrap },
+    ...(process.platform === 'darwin' && existsSync(SANDBOX_EXEC) ? { sandboxExec: SANDBOX_EXEC } : {}),
     systemRoots: systemRoots([...pathFolders, bwrap, landed('/bin/sh'), landed(process.execPath)]),
     etcFiles: etcFiles(),
     pathFolders,

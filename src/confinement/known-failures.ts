@@ -1,5 +1,5 @@
 /**
- * What bubblewrap and we say when a sandbox cannot be built, and what to change there. The words are matched to name the
+ * What bubblewrap, sandbox-exec and we say when a sandbox cannot be built, and what to change there. The words are matched to name the
  * fix, and to know the one failure that a weaker boundary can do without; that it failed is known without them.
  *
  * Texts are those of bubblewrap 0.8; errno words are the C library's in the C locale, which launchers run in.
@@ -81,6 +81,16 @@ const ROWS: readonly Row[] = [
     text: /Unexpected capabilities but not setuid/,
     probe: 'capabilities',
     fix: 'bubblewrap refuses capabilities it was not given by its own file: start the container without --cap-add, or as an ordinary user',
+  },
+  {
+    text: /sandbox_apply: Operation not permitted/,
+    probe: 'a sandbox in a sandbox',
+    fix: 'macOS applies no seatbelt inside another one: run this outside of the sandbox around it, or switch that one off by its own option',
+  },
+  {
+    text: /^sandbox-exec: /m,
+    probe: 'seatbelt profile',
+    fix: 'this macOS does not take the profile: harness explain shows it; say so with the words above and the version of macOS',
   },
   {
     text: /^the limit memory=/,

@@ -2,17 +2,19 @@
  * Policy, facts and a command as a plan that needs no further look: the argument list, the filter, the fed files, the
  * limits, and what all of it holds. Same input, same plan.
  */
-import { ARGUMENT_BYTES_MAX, BWRAP_WORDS_MAX } from '../bounds.js'
+import { BWRAP_WORDS_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { AppliedConfinement, BoundaryName } from '../outcome.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { bwrapArgv } from './bwrap-argv.js'
+import { argumentRefusal } from './command-words.js'
 import { guaranteesOf } from './guarantees.js'
 import { LAUNCHER_ENV, terminalEnv } from './inside-env.js'
 import { planLimits } from './launch-limits.js'
 import { orderMounts } from './mount-order.js'
 import { hideHostSockets } from './policy-sockets.js'
 import { programInside } from './program-inside.js'
+import { planSeatbelt } from './seatbelt-plan.js'
 import { type FilterArch, seccompProgram } from './seccomp-bpf.js'
 import { CHILD_FDS, type FedFile, type HostFacts, type LaunchPlan, type Policy } from './types.js'
 import { groupText, passwdText } from './user-texts.js'
@@ -33,7 +35,7 @@ export interface PlanRequest {
 const ARCHES: Readonly<Record<string, FilterArch>> = { x64: 'x86_64', arm64: 'aarch64' }
 
 /**
- * Plans one launch. Refuses `not-built-yet` and `boundary-unavailable` for a boundary that cannot be had,
+ * Plans one launch. `seatbelt` is planned by `planSeatbelt`, with its refusals. Refuses `not-built-yet` and `boundary-unavailable` for a boundary that cannot be had,
  * `architecture-unsupported`, `nul-in-argument`, `argument-too-long`, `too-many-words`, the program codes of
  * `program-inside`, and any folder code for a working folder that cannot be landed.
  */
@@ -45,6 +47,9 @@ export function planLaunch({
   cwd = '.',
   terminal,
 }: PlanRequest): LaunchPlan | Refusal {
+  if (boundary === 'seatbelt') {
+    return terminal === undefined ? planSeatbelt({ policy: landed, facts, command, cwd }) : noTerminal()
+  }
   const policy = terminal === undefined ? landed : { ...landed, env: terminalEnv(landed, terminal.term) }
   if (boundary !== 'bubblewrap' && boundary !== 'bubblewrap-hostproc') {
     return new Refusal(
@@ -134,21 +139,11 @@ function launcherRefusal({ workspace }: Policy, { bwrap, installHint: fix }: Hos
   return new Refusal('boundary-unavailable', details, `${text}; nothing was run: ${fix}`)
 }
 
-function argumentRefusal(command: readonly string[]): Refusal | null {
-  for (const [index, word] of command.entries()) {
-    if (word.includes('\0')) {
-      return new Refusal(
-        'nul-in-argument',
-        { index },
-        `argument ${index} holds a NUL byte: no program can be given one`,
-      )
-    }
-    const bytes = Buffer.byteLength(word)
-    if (bytes <= ARGUMENT_BYTES_MAX) continue
-    const text = `argument ${index} has ${bytes} bytes, and ${ARGUMENT_BYTES_MAX} is the limit of the kernel: pass it in a file or on standard input`
-    return new Refusal('argument-too-long', { index, bytes, limit: ARGUMENT_BYTES_MAX }, text)
-  }
-  return null
+/** The launch would have to make the terminal its own inside, and macOS has no setsid(1). */
+function noTerminal(): Refusal {
+  const text =
+    'a terminal inside seatbelt is not built yet: leave --tty out; programs inside can open terminals of their own'
+  return new Refusal('not-built-yet', { option: '--tty' }, text)
 }
 
 function tooManyWords(words: number): Refusal {

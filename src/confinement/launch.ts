@@ -19,23 +19,10 @@ import { cancelledBy, type Ended, type Supervised } from '../supervise/supervise
 import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { endingOf, memoryTooSmall } from './ending.js'
 import { Release } from './release.js'
-import { heldStdio, type LaunchStdio, spawnPlan } from './spawn-plan.js'
+import { launchSeatbelt } from './seatbelt-launch.js'
+import { heldStdio, type LaunchOptions, spawnPlan } from './spawn-plan.js'
 import { protectedState, tampered } from './tampering.js'
 import type { LaunchPlan } from './types.js'
-
-export interface LaunchOptions extends LaunchStdio {
-  /** Aborted with a `CancelledBy` as reason: TERM, the grace, KILL. */
-  readonly signal: AbortSignal
-  /** Aborted: KILL at once, whatever grace is left. Absent: the grace is never cut short. */
-  readonly kill?: AbortSignal
-  /** Milliseconds from spawn, 1 to 86 400 000. */
-  readonly wallMs: number
-  /** Milliseconds from TERM to KILL; 0: KILL at once. */
-  readonly graceMs: number
-  /** Unique among the launches of this process; letters, digits and `-`. */
-  readonly launchId: string
-  readonly clock?: Clock
-}
 
 /**
  * Launches `plan`; `folders` is a verdict of `checkLaunchFolders` on this very launch (decisions 37). Everything that can
@@ -51,6 +38,7 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
   if (refusal !== null) throw refusal
   const clock = options.clock ?? systemClock
   const blank = blankOutcome(plan, clock)
+  if (plan.seatbelt !== undefined) return launchSeatbelt(plan, options, blank)
   if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }
   if (plan.args.length > BWRAP_WORDS_MAX) return { ...blank, ending: tooManyWords(plan) }
   const before = protectedState(plan.policy)

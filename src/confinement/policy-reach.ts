@@ -65,7 +65,13 @@ export function landWorkspace(path: string, facts: HostFacts): LandedRule {
   const special = specialRefusal(landing)
   if (special !== null) throw special
   refuseCovering(landed, `the workspace ${shown(path)}`)
-  return { path: landed, source: `--workspace ${path}`, identity: landing.identity, type: 'folder' }
+  return {
+    path: landed,
+    source: `--workspace ${path}`,
+    identity: landing.identity,
+    type: 'folder',
+    ...crossed(landing),
+  }
 }
 
 function unusable(path: string, why: string): Refusal {
@@ -115,7 +121,12 @@ function readRule(landing: Landing, source: string, facts: HostFacts): LandedRul
     )
   }
   refuseCovering(path, source)
-  return { path, source, identity, type }
+  return { path, source, identity, type, ...crossed(landing) }
+}
+
+/** The links on the way, where there are any: what is confined comes by the same spelling (case C04). */
+function crossed({ links }: Landing): Pick<LandedRule, 'links'> {
+  return links.length === 0 ? {} : { links: links.map(({ path }) => path) }
 }
 
 /** Refuses a rule over a place that the boundary makes itself; such a place may hold the rule, never the other way round. */

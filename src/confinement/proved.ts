@@ -5,9 +5,10 @@ import type { HostFacts } from './types.js'
 
 const held = new Map<string, BoundaryName>()
 
-/** Another bwrap at the same path is another program: it is told by device, inode and change time. */
-function keyOf({ bwrap, uid, kernel }: HostFacts): string | null {
-  const stat = bwrap === null ? undefined : statSync(bwrap.path, { bigint: true, throwIfNoEntry: false })
+/** Another launcher at the same path is another program: it is told by device, inode and change time. */
+function keyOf({ bwrap, sandboxExec, uid, kernel }: HostFacts): string | null {
+  const launcher = bwrap?.path ?? sandboxExec
+  const stat = launcher === undefined ? undefined : statSync(launcher, { bigint: true, throwIfNoEntry: false })
   return stat === undefined ? null : [stat.dev, stat.ino, stat.ctimeNs, uid, kernel].join(' ')
 }
 

@@ -2,6 +2,7 @@
  * A launch as one process to start: which bytes, pipes and descriptors bubblewrap and the first program find at which number.
  * Pure but for the one look at what is kept from children.
  */
+import type { Clock } from '../supervise/deadline.js'
 import { keptFromChildren } from '../supervise/descriptors.js'
 import type { Pty, PtyKeys, TerminalSize } from '../supervise/pty.js'
 import type { SpawnPlan } from '../supervise/spawn.js'
@@ -34,6 +35,20 @@ export interface LaunchStdio {
   readonly stderr: Stream
   /** Present: the command has a terminal as stdin, stdout and stderr; `stdout` is `capture` or a relay, the other two are not read. */
   readonly terminal?: TerminalWish
+}
+
+export interface LaunchOptions extends LaunchStdio {
+  /** Aborted with a `CancelledBy` as reason: TERM, the grace, KILL. */
+  readonly signal: AbortSignal
+  /** Aborted: KILL at once, whatever grace is left. Absent: the grace is never cut short. */
+  readonly kill?: AbortSignal
+  /** Milliseconds from spawn, 1 to 86 400 000. */
+  readonly wallMs: number
+  /** Milliseconds from TERM to KILL; 0: KILL at once. */
+  readonly graceMs: number
+  /** Unique among the launches of this process; letters, digits and `-`. */
+  readonly launchId: string
+  readonly clock?: Clock
 }
 
 /** How the first program hands on its descriptors. */

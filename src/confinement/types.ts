@@ -50,6 +50,8 @@ export interface LandedRule {
   readonly source: string
   readonly identity: Identity
   readonly type: 'folder' | 'file'
+  /** Links that the spelling in `source` crosses on its way here, each by its own landed path. Absent: none. */
+  readonly links?: readonly string[]
 }
 
 /** What a process may touch: platform-neutral, landed, validated, frozen. */
@@ -100,6 +102,8 @@ export interface HostFacts {
    * cost a child process and are present only after `describeHost`.
    */
   readonly bwrap: { readonly path: string; readonly version?: string; readonly options?: readonly string[] } | null
+  /** `/usr/bin/sandbox-exec` of macOS; absent: this is not macOS, or it is not there. */
+  readonly sandboxExec?: string
   /** System folders as they exist: a folder to bind, or a link to re-create (`/bin` -> `usr/bin`). */
   readonly systemRoots: readonly (
     | { readonly kind: 'folder'; readonly path: string }
@@ -194,4 +198,13 @@ export interface LaunchPlan {
   readonly limits: readonly AppliedLimit[]
   readonly confinement: AppliedConfinement
   readonly policy: Policy
+  /**
+   * The profile that `args` holds, its parameters, and the working folder, landed. Present with the boundary seatbelt alone,
+   * which has no mounts, no filter and no fed files, and whose `env` is the command's own.
+   */
+  readonly seatbelt?: {
+    readonly text: string
+    readonly parameters: Readonly<Record<string, string>>
+    readonly cwd: string
+  }
 }

@@ -7,19 +7,18 @@
  * program runs in a pid namespace, from which nothing escapes (Linux).
  */
 import { type AppliedConfinement, type Ending, type Guarantee, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
-import { COOKIE, CookieTree } from './cookie-sweep.js'
+import { COOKIE } from './cookie-sweep.js'
 import { type Clock, graceMs, limitMs, systemClock } from './deadline.js'
 import { inheritableRefusal } from './descriptors.js'
 import { startGuard } from './guardian.js'
 import { HostNamespace, STATUS_FD } from './host-namespace.js'
 import type { LaunchRecord } from './left-overs.js'
-import { ListedTree } from './listed-tree.js'
 import { onAbort } from './on-abort.js'
-import { psLister } from './process-list.js'
 import type { NotStarted } from './program.js'
 import { sharedFifos } from './shared-fifos.js'
-import { runToEnd, start } from './spawn.js'
+import { start } from './spawn.js'
 import { cancelledBy, type Ended, type Supervised } from './supervised.js'
+import { sweptTree } from './swept-tree.js'
 import type { Tree } from './tree.js'
 
 export interface HostLaunchPlan {
@@ -112,15 +111,7 @@ class HostGroup {
     this.args = plan.args
   }
 
-  readonly tree = (pid: number): Tree => {
-    const { launchId } = this.plan
-    if (process.platform === 'linux') return new CookieTree(pid, launchId)
-    return new ListedTree(
-      pid,
-      launchId,
-      psLister(words => runToEnd('/bin/ps', words)),
-    )
-  }
+  readonly tree = (pid: number): Tree => sweptTree(pid, this.plan.launchId)
 
   started(): void {}
 

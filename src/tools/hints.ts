@@ -11,7 +11,7 @@ export interface HintPolicy {
 }
 
 export interface Hint {
-  /** Name of the rule that would explain it: `write`, `permission`, `network` or `tree-ends`. */
+  /** Name of the rule that would explain it: `write`, `permission`, `network`, `nested-sandbox`, `trust-service` or `tree-ends`. */
   readonly rule: string
   /** One line, beginning `hint:`. */
   readonly text: string
@@ -47,6 +47,20 @@ const ROWS: readonly Row[] = [
       network === 'none'
         ? 'the boundary has no network, only its own loopback'
         : 'the boundary reaches only the hosts of its allow-list',
+  },
+  {
+    rule: 'nested-sandbox',
+    words: /sandbox_apply: Operation not permitted/,
+    explain: () =>
+      'macOS starts no sandbox inside a sandbox: use the switch by which this tool leaves its own out (swift build --disable-sandbox, Electron and Chromium --no-sandbox)',
+  },
+  {
+    rule: 'trust-service',
+    words: /OSStatus -26276/,
+    explain: ({ network }) =>
+      network === 'none'
+        ? 'the trust service of macOS, which judges certificates, is closed while there is no network: the certificate may be good'
+        : 'the trust service of macOS did not answer inside the boundary: the certificate may be good',
   },
 ]
 

@@ -202,7 +202,7 @@ t.test('choosing a boundary', async t => {
     ['off', DEBIAN, 'confinement-off'],
     ['landlock', DEBIAN, 'not-built-yet'],
     ['container', DEBIAN, 'not-built-yet'],
-    ['seatbelt', darwin, 'not-built-yet'],
+    ['seatbelt', darwin, 'boundary-unavailable'],
     ['native', darwin, 'boundary-unavailable'],
     ['auto', darwin, 'boundary-unavailable'],
     ['bubblewrap', darwin, 'boundary-unavailable'],

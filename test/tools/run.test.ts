@@ -214,6 +214,8 @@ const HINTS: readonly [string, string[]][] = [
   ['getaddrinfo EAI_AGAIN registry.example', ['network']],
   ['curl: (6) Could not resolve host: example.org', ['network']],
   ['EROFS and ENETUNREACH', ['write', 'network']],
+  ['sandbox_apply: Operation not permitted', ['permission', 'nested-sandbox']],
+  ['x509: “*.example.org” certificate is not trusted: OSStatus -26276', ['trust-service']],
   ['XEPERMX, 3 assertions failed', []],
   ['', []],
 ]

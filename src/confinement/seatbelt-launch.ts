@@ -1,0 +1,160 @@
+/**
+ * Starts a plan under sandbox-exec. No namespace holds the tree, so it is found by its group, its session and its cookie,
+ * and the guardian does the same when we are killed (decisions 16, 20). Not yet run on macOS: tests put a stand-in for
+ * sandbox-exec in its place, which applies no profile.
+ */
+import { mkdirSync, rmSync } from 'node:fs'
+import { OUTPUT_KEPT_BYTES } from '../bounds.js'
+import { type AppliedLimit, type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
+import { renderCaptured } from '../supervise/bounded-output.js'
+import { COOKIE } from '../supervise/cookie-sweep.js'
+import { systemClock } from '../supervise/deadline.js'
+import { startGuard } from '../supervise/guardian.js'
+import { onAbort } from '../supervise/on-abort.js'
+import { PrivateFolder } from '../supervise/private-folder.js'
+import { type NotStarted, notStarted } from '../supervise/program.js'
+import { sharedFifos } from '../supervise/shared-fifos.js'
+import { type SpawnPlan, start } from '../supervise/spawn.js'
+import type { Extra } from '../supervise/stdio.js'
+import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
+import { sweptTree } from '../supervise/swept-tree.js'
+import { placed } from './seatbelt-plan.js'
+import { heldStdio, type LaunchOptions } from './spawn-plan.js'
+import { protectedState, tampered } from './tampering.js'
+import { CHILD_FDS, type LaunchPlan } from './types.js'
+
+/** Everything that can happen to the command is an outcome; throws a Refusal where the private folder cannot be had. */
+export async function launchSeatbelt(
+  plan: LaunchPlan,
+  options: LaunchOptions,
+  blank: Omit<Outcome, 'ending'>,
+): Promise<Outcome> {
+  if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }
+  const before = protectedState(plan.policy)
+  const guard = startGuard()
+  if ('kind' in guard) return { ...blank, ending: guard }
+  const folder = privateFolder(plan)
+  let left = false
+  try {
+    const ready = placed(plan, folder, heldStdio(options) === 'given' ? 'given' : 'kept')
+    const cookies = { ...guard.env, [COOKIE]: options.launchId }
+    const supervised = await start(spawnPlan(ready, options, cookies), supervision(plan, options), () =>
+      sharedFifos(outsideOf(plan)),
+    )
+    if ('kind' in supervised) return { ...blank, survivors_killed: 0, ending: launcherFailed(plan, supervised) }
+    guard.covers(supervised.pid)
+    const stood = heard(supervised)
+    killWhenAsked(supervised, options)
+    const ended = await supervised.ended
+    left = !ended.treeGone
+    for (const pipe of supervised.pipes.values()) pipe.destroy()
+    return { ...blank, ...report(ended, options), ending: endingOf(plan, ended, stood()), tampered: tampered(before) }
+  } finally {
+    // What could not be seen to end stays the guardian's, and may still write there.
+    if (!left) {
+      guard.over()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+function outsideOf({ policy }: LaunchPlan): string[] {
+  return [policy.workspace, ...policy.writes].map(rule => rule.path)
+}
+
+let shared: PrivateFolder | undefined
+
+/** A folder of this launch alone, in the one of this process, with the two that the environment names. */
+function privateFolder(plan: LaunchPlan): string {
+  shared ??= PrivateFolder.make({ outside: outsideOf(plan) })
+  const folder = shared.fresh('launch')
+  for (const path of [folder, `${folder}/home`, `${folder}/tmp`]) mkdirSync(path, { mode: 0o700 })
+  return folder
+}
+
+function spawnPlan(plan: LaunchPlan, options: LaunchOptions, cookies: Readonly<Record<string, string>>): SpawnPlan {
+  const { stdin, stdout, stderr } = options
+  const given = stderr !== 'capture' && 'fd' in stderr
+  const extra = new Map<number, Extra>([[CHILD_FDS.hold, 'pipe']])
+  if (given) extra.set(CHILD_FDS.stderr, stderr)
+  return {
+    file: plan.file,
+    args: plan.args,
+    env: { ...plan.env, ...cookies },
+    cwd: plan.seatbelt?.cwd ?? '/',
+    identity: null,
+    format: 'judged',
+    stdin,
+    stdout,
+    stderr: given ? 'pipe' : stderr,
+    extra,
+  }
+}
+
+function supervision({ policy: { limits } }: LaunchPlan, options: LaunchOptions) {
+  return {
+    wallMs: options.wallMs,
+    graceMs: options.graceMs,
+    keptBytes: limits.output ?? OUTPUT_KEPT_BYTES,
+    ...(limits['output-total'] === undefined ? {} : { outputTotalBytes: limits['output-total'] }),
+    signal: options.signal,
+    clock: options.clock ?? systemClock,
+    tree: (pid: number) => sweptTree(pid, options.launchId),
+  }
+}
+
+/** Whether the first program has said that it stands; it can be asked once the launch has ended. */
+function heard({ pipes }: Supervised): () => boolean {
+  let stood = false
+  pipes.get(CHILD_FDS.hold)?.once('data', () => {
+    stood = true
+  })
+  return () => stood
+}
+
+function killWhenAsked(supervised: Supervised, { kill, signal }: LaunchOptions): void {
+  const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(signal) })
+  if (kill?.aborted) killNow()
+  if (kill !== undefined) void supervised.ended.then(onAbort(kill, killNow))
+}
+
+/** What keeps sandbox-exec from starting is the sandbox's failure, not the command's; arguments are the command's own. */
+function launcherFailed(plan: LaunchPlan, failed: NotStarted): NotStarted {
+  if (failed.code.startsWith('argument') || failed.code === 'nul-in-argument') return failed
+  return notStarted('sandbox-failed', `${plan.file} could not be started: ${failed.message}`, failed)
+}
+
+/** Signals that the kernel sends for one limit alone (setrlimit(2)). */
+const SIGNS: Readonly<Partial<Record<NodeJS.Signals, AppliedLimit['name']>>> = { SIGXCPU: 'cpu', SIGXFSZ: 'file-size' }
+
+/** sandbox-exec's own words, cut, as with bubblewrap. */
+const TEXT_CHARS_MAX = 2_048
+
+/** What we caused, then what kept the command from starting, then a limit that bound, then the plain end. */
+function endingOf({ limits }: LaunchPlan, { cause, exit, stderr }: Ended, stood: boolean): Ending {
+  if (cause.kind !== 'by-itself') return cause
+  if (!stood) {
+    const text = renderCaptured(stderr).text.trim().slice(0, TEXT_CHARS_MAX)
+    return notStarted('sandbox-failed', text === '' ? 'sandbox-exec ended before the command was started' : text)
+  }
+  const { signal = null, status = null } = exit ?? {}
+  const limit = limits.find(({ name }) => signal !== null && name === SIGNS[signal])
+  if (limit !== undefined) return { kind: 'bound', name: limit.name, limit: limit.value, seen: null }
+  if (signal !== null) return { kind: 'signalled', signal, core: null }
+  if (status === null) throw new Error('a command that ended by itself has no status')
+  return { kind: 'exited', status }
+}
+
+function report(ended: Ended, options: LaunchOptions): Partial<Outcome> {
+  return {
+    started_at: ended.startedAt,
+    duration_ms: ended.durationMs,
+    stdout: ended.stdout,
+    // With a given stderr only the launcher's own words are here; they are part of the ending where they matter.
+    stderr: heldStdio(options) === 'kept' ? ended.stderr : NOTHING_CAPTURED,
+    survivors_killed: ended.survivorsKilled,
+    output_held: ended.outputHeld,
+    ...(ended.streamFailures.length === 0 ? {} : { stream_failures: ended.streamFailures }),
+    ...(ended.treeGone ? {} : { tree_left: true as const }),
+  }
+}
