@@ -3,7 +3,7 @@
  * guardian were both killed the next run ends what is left. Nothing is signalled for its number alone: the boot, the start
  * time and the unguessable cookie in its environment have to be those of the record.
  */
-import { closeSync, ftruncateSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, ftruncateSync, readFileSync } from 'node:fs'
 import { LEFT_OVER_BYTES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { COOKIE } from './cookie-sweep.js'
@@ -11,7 +11,7 @@ import { GUARD, guardCookie } from './guardian.js'
 import { LeftOverFolder, writeLine } from './left-over-folder.js'
 import { type LaunchLine, type LeftOverRecord, parseRecord, type RunLine } from './left-over-lines.js'
 import { type ListedProcess, type ProcessLister, procLister } from './process-list.js'
-import { ownStartTime, processState, signalled } from './processes.js'
+import { ownPidNamespace, ownStartTime, processState, signalled } from './processes.js'
 
 /** What a record needs of the machine; tests give their own. */
 export interface LeftOverHost {
@@ -30,7 +30,7 @@ export interface LeftOverHost {
 export const leftOverHost: LeftOverHost = {
   list: procLister,
   bootId: () => read(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()),
-  pidNamespace: () => read(() => readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')),
+  pidNamespace: ownPidNamespace,
   startTime: pid => processState(pid)?.startTime ?? null,
   kill: target => void signalled(target, 'SIGKILL'),
   pid: process.pid,

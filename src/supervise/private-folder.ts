@@ -1,15 +1,18 @@
 /**
  * A folder of our own, mode 0700, for FIFOs. It is removed when the process exits; one whose owner was killed is removed
- * at the next start, told by the pid and start time in its name.
+ * at the next start, told by the pid, start time and pid namespace in its name. One of another pid namespace (a container that
+ * shares the folder for temporary files) is left alone, because nobody here can say whether its owner lives.
  */
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
-import { ownStartTime, processState } from './processes.js'
+import { ownPidNamespace, ownStartTime, processState, procIsOurs } from './processes.js'
 
 const PREFIX = 'b10x-harness'
-const NAME = /^b10x-harness-(\d+)-(\d+)-/
+const NAME = /^b10x-harness-(\d+)-(\d+)-(\d+)-/
+/** Stands in the name where there are no pid namespaces. */
+const NO_NAMESPACE = '0'
 
 /** Where files of ours that have to be somewhere are: TMPDIR where it is an absolute path, else /tmp. */
 export function temporaryFolder(): string {
@@ -70,9 +73,9 @@ function mayBeWritten(file: string, folder: string): Refusal {
   )
 }
 
-/** Pid and start time: the pid alone may be another process's by the time somebody looks. */
+/** Pid, start time and pid namespace: the pid alone may be another process's by the time or from where somebody looks. */
 function ownName(): string {
-  return `${process.pid}-${ownStartTime()}`
+  return `${process.pid}-${ownStartTime()}-${ownPidNamespace() ?? NO_NAMESPACE}`
 }
 
 /**
@@ -80,10 +83,13 @@ function ownName(): string {
  * planted link or a stranger's folder is left alone.
  */
 export function removeLeftOvers(parent: string): string[] {
+  if (process.platform === 'linux' && !procIsOurs()) return []
   const removed: string[] = []
+  const here = ownPidNamespace() ?? NO_NAMESPACE
   for (const name of readdirSync(parent)) {
-    const [, pid, startTime] = NAME.exec(name) ?? []
-    if (pid === undefined || startTime === undefined || ownerLives(Number(pid), startTime)) continue
+    const [, pid, startTime, namespace] = NAME.exec(name) ?? []
+    if (pid === undefined || startTime === undefined || namespace !== here) continue
+    if (ownerLives(Number(pid), startTime)) continue
     const path = join(parent, name)
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined || !stat.isDirectory() || stat.uid !== process.getuid?.()) continue

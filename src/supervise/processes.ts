@@ -104,6 +104,15 @@ export function mayMakeNamespaces(): boolean {
   }
 }
 
+/** Number of our pid namespace, decimal: what a pid means elsewhere it does not mean here. Null where there are none, or it cannot be read. */
+export function ownPidNamespace(): string | null {
+  try {
+    return readlinkSync('/proc/self/ns/pid').replace(/\D/g, '') || null
+  } catch {
+    return null
+  }
+}
+
 /** False where /proc shows the processes of another pid namespace: its numbers are not ours (pid_namespaces(7), "/proc and PID namespaces"). */
 export function procIsOurs(): boolean {
   try {

@@ -16,7 +16,7 @@ import t from 'tap'
 import { inheritable, inheritableRefusal } from '../../src/supervise/descriptors.js'
 import { FifoPool } from '../../src/supervise/fifo-pool.js'
 import { PrivateFolder, removeLeftOvers } from '../../src/supervise/private-folder.js'
-import { processState } from '../../src/supervise/processes.js'
+import { ownPidNamespace, processState } from '../../src/supervise/processes.js'
 import { runToEnd } from '../../src/supervise/spawn.js'
 import { openBytes } from '../../src/supervise/unnamed-file.js'
 import { eventually, finished, fixture, marked, program, said } from '../support/children.js'
@@ -44,22 +44,47 @@ t.test('the folder', async t => {
 
 t.test('left-overs of dead owners', async t => {
   const own = processState(process.pid)?.startTime ?? '0'
+  const here = ownPidNamespace() ?? '0'
   const parent = t.testdir({
-    'b10x-harness-4194304-77-x': { fifo: '' },
-    [`b10x-harness-${process.pid}-${own}-mine`]: {},
-    [`b10x-harness-${process.pid}-1-reused`]: {},
+    [`b10x-harness-4194304-77-${here}-x`]: { fifo: '' },
+    'b10x-harness-4194304-77-4026530000-elsewhere': { fifo: '' },
+    [`b10x-harness-${process.pid}-${own}-${here}-mine`]: {},
+    [`b10x-harness-${process.pid}-1-${here}-reused`]: {},
     'b10x-harness-notes': {},
     target: { kept: '' },
   })
-  symlinkSync(join(parent, 'target'), join(parent, 'b10x-harness-4194304-78-x'))
+  symlinkSync(join(parent, 'target'), join(parent, `b10x-harness-4194304-78-${here}-x`))
   const expected =
     process.platform === 'linux'
-      ? ['b10x-harness-4194304-77-x', `b10x-harness-${process.pid}-1-reused`]
-      : ['b10x-harness-4194304-77-x']
+      ? [`b10x-harness-4194304-77-${here}-x`, `b10x-harness-${process.pid}-1-${here}-reused`]
+      : [`b10x-harness-4194304-77-${here}-x`]
   t.same(removeLeftOvers(parent).sort(), expected.map(name => join(parent, name)).sort())
   t.ok(existsSync(join(parent, 'target', 'kept')), 'a link is not followed')
-  t.ok(existsSync(join(parent, `b10x-harness-${process.pid}-${own}-mine`)))
+  t.ok(existsSync(join(parent, `b10x-harness-${process.pid}-${own}-${here}-mine`)))
+  t.ok(existsSync(join(parent, 'b10x-harness-4194304-77-4026530000-elsewhere')), 'a container may share the folder')
 })
+
+t.test(
+  'the folder of a process in another pid namespace stays',
+  { skip: needs('root', 'mount-namespace') },
+  async t => {
+    const parent = t.testdir({})
+    const module = new URL('../../src/supervise/private-folder.js', import.meta.url).href
+    const script = `import { PrivateFolder } from ${JSON.stringify(module)}; console.log(PrivateFolder.make({ parent: ${JSON.stringify(parent)}, outside: [] }).path + ' made'); setTimeout(() => undefined, 60_000)`
+    const node = [process.execPath, '--input-type=module', '-e', script]
+    const inside = program('unshare', ['-pf', '--mount-proc', '--kill-child', ...node])
+    let text = ''
+    inside.stdout?.on('data', (bytes: Buffer) => {
+      text += bytes.toString()
+    })
+    await said(inside, 'made')
+    const folder = text.replace(/ made\n/, '')
+    t.match(folder, /b10x-harness-1-/)
+    PrivateFolder.make({ parent, outside: [] }).remove()
+    t.ok(existsSync(folder))
+    inside.kill('SIGKILL')
+  },
+)
 
 t.test('FIFOs', async t => {
   const parent = t.testdir({})
