@@ -4,6 +4,7 @@ import { fstatSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 import type { CancelledBy } from '../outcome.js'
 import { systemClock } from '../supervise/deadline.js'
+import { outliveTerminal } from './lost-terminal.js'
 import { leadsNowhere } from './nowhere.js'
 import { openSink, type Sink } from './output.js'
 import { defaultActions } from './pid-one.js'
@@ -67,6 +68,7 @@ const SECOND_INTERRUPT_MS = 2_000
 const LEFT_AT_ONCE = 130
 
 export function openIo({ installation }: { readonly installation: string }): Io {
+  outliveTerminal(isTerminal)
   const whole = new Stopper()
   let part: Stopper | null = null
   const unheard = defaultActions()

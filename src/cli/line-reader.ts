@@ -14,6 +14,9 @@ export type Came =
   | { readonly kind: 'end' }
   | { readonly kind: 'stopped' }
 
+/** Turns of the event loop without another line, after which there is none. */
+const ROUNDS_MAX = 2
+
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 
@@ -22,6 +25,7 @@ export class LineReader {
   #partBytes = 0
   readonly #ready: Came[] = []
   #ended = false
+  #round = 0
   #wake: () => void = () => undefined
 
   constructor(private readonly input: Readable) {
@@ -66,12 +70,17 @@ export class LineReader {
       from = at + 1
     }
     this.#keep(bytes.subarray(from))
-    // Lines that were pasted together come in several reads: all that is there is taken before the terminal is given away.
-    if (this.#ready.length > 0) setImmediate(() => this.#wakeUp())
+    if (this.#ready.length > 0) this.#wakeAfter(ROUNDS_MAX)
   }
 
-  #wakeUp(): void {
-    if (this.#ready.length > 0 || this.#ended) this.#wake()
+  /** A terminal gives one line a read: lines that were pasted together are taken before it is given to another reader. */
+  #wakeAfter(rounds: number): void {
+    const round = ++this.#round
+    setImmediate(() => {
+      if (round !== this.#round) return
+      if (rounds === 0) this.#wake()
+      else this.#wakeAfter(rounds - 1)
+    })
   }
 
   /** Over the bound only the count goes on. */

@@ -157,8 +157,27 @@ export class OperatorTerminal implements ApprovalTerminal {
   /** Keys alone hold no process: a run could not end for a terminal that might still be typed on. */
   #rest(): void {
     this.input.pause()
+    stopReading(this.input)
     this.input.unref()
   }
+}
+
+/** What of a stream is not in its interface. */
+interface Inner {
+  readonly _handle: { reading: boolean; readStop(): void } | null
+  readonly _readableState: { reading: boolean }
+}
+
+/**
+ * A paused stream of Node takes one more read, and a terminal gives each of them to one reader: the line that is typed next would
+ * be lost on whoever waits for it. Node stops its own stdin in this way (getStdin in is_main_thread.js).
+ */
+function stopReading(input: ReadStream): void {
+  const { _handle: handle, _readableState: state } = input as unknown as Inner
+  if (handle?.reading !== true) return
+  state.reading = false
+  handle.reading = false
+  handle.readStop()
 }
 
 /**

@@ -40,6 +40,7 @@ const PROGRESS: Lines = {
     return `run ${e.run_id}: ${e.model}, ${e.published_tools.length} tools, boundary ${boundary}${uncovered}`
   },
   'turn-started': e => `turn ${e.turn}`,
+  compacted: e => `  made room: ${e.bytes_before} bytes of conversation are ${e.bytes_after}`,
   'turn-retried': e => `turn ${e.turn} again (attempt ${e.attempt}): ${oneLine(e.reason)}`,
   'tool-requested': e => `  ${e.name} ${oneLine(JSON.stringify(e.arguments), 120)}`,
   'launch-ended': e => `  ${endingText(e.outcome.ending)} in ${Math.round(e.outcome.duration_ms)} ms`,
@@ -95,6 +96,16 @@ function stopText({ kind, ...facts }: Of<'finished'>['stop']): string {
   return oneLine([kind, ...words].join(', '), 2_000)
 }
 
+function costOf(event: HarnessEvent): number | null {
+  if (event.kind === 'delegated') return costOf(event.event)
+  return event.kind === 'cost' ? event.micro_usd : null
+}
+
+function costText(microUsd: number, turns: number): string {
+  const dollars = `${Math.floor(microUsd / 1_000_000)}.${String(microUsd % 1_000_000).padStart(6, '0')}`
+  return `cost: ${dollars} USD in ${turns} turn(s)`
+}
+
 /** The consumer of a run's events. `end()` writes the newline that ends the answer text. */
 export function renderer(options: RenderOptions): {
   readonly emit: (event: HarnessEvent) => void
@@ -109,6 +120,8 @@ export function renderer(options: RenderOptions): {
   const paint = (style: keyof typeof STYLES, text: string): string =>
     options.color ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text
   let midLine = false
+  /** Of the whole run, its delegates included; null: nothing was priced. */
+  let microUsd: number | null = null
   /** Launches whose end is no news: they only try the boundary, or `hook-ran` tells of them. */
   const probes = new Set<string>()
   const endLine = (): void => {
@@ -135,12 +148,15 @@ export function renderer(options: RenderOptions): {
     if (event.kind === 'started')
       for (const { tool, reason } of event.withheld) note('yellow', `note: ${tool} withheld: ${reason}`)
     if (event.kind === 'answered') answer = event.value
+    const cost = costOf(event)
+    if (cost !== null) microUsd = (microUsd ?? 0) + cost
     if (event.kind === 'finished' && event.stop.kind === 'completed' && answer !== null && options.answerOnly) {
       endLine()
       jsonOut(`${exactJson(answer)}\n`)
     }
     note(event.kind === 'warning' ? 'yellow' : 'red', lineOf(ALWAYS, event))
     if (!isProbe(event) && !options.quiet) note('dim', lineOf(PROGRESS, event))
+    if (event.kind === 'finished' && microUsd !== null && !options.quiet) note('dim', costText(microUsd, event.turns))
   }
   return { emit, end: endLine }
 }

@@ -197,3 +197,22 @@ t.test('a sink whose descriptor is gone closes once and stays quiet', async t =>
   await sink.flush()
   t.strictSame([closed, sink.closed], [1, true])
 })
+
+t.test('people are told what a run cost with its delegates; without a price nothing is said', async t => {
+  const told = (events: readonly HarnessEvent[], quiet = false): string => {
+    let stderr = ''
+    const view = renderer({
+      ...{ json: false, answerOnly: false, quiet, color: false, stdout: () => {} },
+      stderr: text => {
+        stderr += text
+      },
+    })
+    for (const event of events) view.emit(event)
+    return stderr
+  }
+  const cost: HarnessEvent = { kind: 'cost', model: 'm', micro_usd: 1_000_040 }
+  const end: HarnessEvent = { kind: 'finished', stop: { kind: 'completed' }, turns: 3 }
+  t.match(told([cost, { kind: 'delegated', call_id: 'c', event: cost }, end]), /cost: 2\.000080 USD in 3 turn\(s\)\n$/)
+  t.equal(told([cost, end], true), '')
+  t.equal(told([end]), '')
+})

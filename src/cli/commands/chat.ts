@@ -17,12 +17,7 @@ import type { Invocation } from './invocation.js'
 
 const LEAVE = 'exit'
 
-export async function chat({ given, words }: Invocation, io: Io): Promise<number> {
-  const [stray] = words
-  if (stray !== undefined) {
-    const said = `unexpected word ${JSON.stringify(stray)}: chat reads what it is asked from stdin, a line at a time`
-    throw new Refusal('bad-arguments', { argument: stray }, said)
-  }
+export async function chat({ given }: Invocation, io: Io): Promise<number> {
   return withConversation({ command: 'chat', given, io }, async conversation => {
     conversation.terminal?.rest()
     const opened = openChat(conversation.options)
