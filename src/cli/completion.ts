@@ -2,7 +2,7 @@
 
 import { Refusal } from '../errors.js'
 import { COMMANDS } from './commands-table.js'
-import { flagsOf } from './flags.js'
+import { type CommandName, type Flag, flagsOf } from './flags.js'
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
 
@@ -16,9 +16,12 @@ export function completionScript(shell: string): string {
   return make()
 }
 
-function wordsOf(command: (typeof COMMANDS)[number]['name']): string {
-  return flagsOf(command)
-    .filter(({ built }) => built)
+function offered(command: CommandName): readonly Flag[] {
+  return flagsOf(command).filter(({ built }) => built)
+}
+
+function wordsOf(command: CommandName): string {
+  return offered(command)
     .map(({ name }) => name)
     .join(' ')
 }
@@ -42,24 +45,29 @@ ${cases}
   esac
 }
 complete -o default -F _harness harness b10x-harness
+_hookcheck() {
+  COMPREPLY=()
+  case "\${COMP_WORDS[COMP_CWORD]}" in
+  -*) mapfile -t COMPREPLY < <(compgen -W "${wordsOf('hookcheck')} --help --version" -- "\${COMP_WORDS[COMP_CWORD]}") ;;
+  esac
+}
+complete -o default -F _hookcheck hookcheck
 `
 }
 
 function zsh(): string {
-  return `#compdef harness b10x-harness
+  return `#compdef harness b10x-harness hookcheck
 autoload -U +X bashcompinit && bashcompinit
 ${bash()}`
 }
 
 function fish(): string {
+  const option = (condition: string, { name, value, text }: Flag): string =>
+    `complete -c ${condition} -l ${name.slice(2)}${value === undefined ? '' : ' -r'} -d ${JSON.stringify(text)}`
   const lines = COMMANDS.flatMap(({ name, text }) => [
     `complete -c harness -n __fish_use_subcommand -f -a ${name} -d ${JSON.stringify(text)}`,
-    ...flagsOf(name)
-      .filter(({ built }) => built)
-      .map(
-        flag =>
-          `complete -c harness -n "__fish_seen_subcommand_from ${name}" -l ${flag.name.slice(2)}${flag.value === undefined ? '' : ' -r'} -d ${JSON.stringify(flag.text)}`,
-      ),
+    ...offered(name).map(flag => option(`harness -n "__fish_seen_subcommand_from ${name}"`, flag)),
   ])
-  return `${lines.join('\n')}\n`
+  const ofHookcheck = offered('hookcheck').map(flag => option('hookcheck', flag))
+  return `${[...lines, ...ofHookcheck].join('\n')}\n`
 }

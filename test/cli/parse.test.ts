@@ -5,7 +5,7 @@ import { completionScript } from '../../src/cli/completion.js'
 import { confineChoice, parseEnv } from '../../src/cli/confinement-options.js'
 import { FLAGS, flagsOf, type HarnessCommand } from '../../src/cli/flags.js'
 import { parseLimit } from '../../src/cli/limits.js'
-import { parseArgv } from '../../src/cli/parse.js'
+import { parseArgv, parseHookcheck } from '../../src/cli/parse.js'
 import { garbledWord } from '../../src/cli/raw-words.js'
 import { limitText } from '../../src/confinement/limit-units.js'
 import { isRefusal } from '../../src/errors.js'
@@ -242,6 +242,9 @@ t.test('completion scripts hold every command and option', async t => {
     const script = completionScript(shell)
     for (const { name } of COMMANDS) t.ok(script.includes(name), `${shell}: ${name}`)
     t.ok(script.includes('process-write-subtree'), shell)
+    for (const { name, built } of flagsOf('hookcheck'))
+      if (built)
+        t.ok(script.slice(script.lastIndexOf('hookcheck()') + 1).includes(name.slice(2)), `${shell}: hookcheck ${name}`)
   }
   for (const shell of ['tcsh', '', 'constructor'])
     t.equal(refusalOf(() => completionScript(shell)).code, 'bad-arguments', shell)
@@ -253,4 +256,34 @@ t.test('the table is consistent', async t => {
     t.equal(new Set(names).size, names.length, `${name} has no option twice`)
   }
   for (const flag of FLAGS.filter(({ built }) => built)) t.ok(flag.text.length > 0, `${flag.name} says what it does`)
+})
+
+t.test('the program hookcheck', async t => {
+  const typed = (...words: string[]) => {
+    const parsed = parseHookcheck(words)
+    if (parsed.kind !== 'command') throw new Error('no command')
+    return parsed
+  }
+  t.strictSame(typed('--workspace', 'ws', 'hooks.json').words, ['hooks.json'])
+  t.equal(typed('h').given.one('--format'), 'text')
+  t.equal(typed('h').given.one('--workspace'), undefined, 'not assumed: nobody said')
+  t.strictSame(typed('--ignore', 'HC203=x', '--ignore', 'HC704=y', 'h').given.all('--ignore'), ['HC203=x', 'HC704=y'])
+  t.match(parseHookcheck(['--help']), {
+    kind: 'text',
+    text: /Usage: hookcheck[\s\S]*--probe-budget[\s\S]*Example:[\s\S]*Exit status:[\s\S]*130/,
+  })
+  t.match(parseHookcheck(['--version']), { kind: 'text', text: /^hookcheck \d/ })
+  const refused: readonly [words: string[], says: RegExp][] = [
+    [['--formt', 'x', 'h'], /Did you mean --format/],
+    [['--zzz', 'h'], /see hookcheck --help/],
+    [['a', 'b'], /write for example hookcheck/],
+    [['--policy', 'p', '--workspace', 'w', 'h'], /cannot be used with/],
+    [['--format', 'xml', 'h'], /sarif/],
+    [['--rule', '', 'h'], /empty value/],
+  ]
+  for (const [words, says] of refused) {
+    const { code, message } = refusalOf(() => parseHookcheck(words))
+    t.equal(code, 'bad-arguments', words.join(' '))
+    t.match(message, says, words.join(' '))
+  }
 })
