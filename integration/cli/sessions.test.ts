@@ -278,6 +278,11 @@ t.test('sessions lie where the agent cannot write, and where it is said', async 
   const inside = await ran(here, [ANSWER], '--session-dir', join(here.ws.path, 'deep', 's'))
   t.equal(inside.status, 1)
   t.match(inside.stdout, /"code":"control-file-inside"/)
+  t.match(inside.stdout, / lies in /)
+  const above = await ran(here, [ANSWER], '--session-dir', join(here.ws.path, '..'))
+  t.match(above.stdout, /"code":"control-file-inside".* holds /)
+  const file = await ran(here, [ANSWER], '--session-dir', '/etc/passwd')
+  t.match(file.stdout, /"code":"session-unusable".*is no folder/)
   const env = { HOME: here.ws.path, XDG_STATE_HOME: undefined }
   const run = ['run', '--provider', 'demo', '--input', 'x', '--workspace', here.ws.path, '--json']
   t.match((await harness(run, { env })).stdout, /"code":"control-file-inside"/, 'HOME itself as the workspace')

@@ -5,7 +5,7 @@
 import { join, resolve } from 'node:path'
 import { Refusal } from '../errors.js'
 import { controlFileWithin, indexControlFiles } from '../paths/control-files.js'
-import { type LandedPlace, landPlace } from '../paths/resolve.js'
+import { isWithin, type LandedPlace, landPlace } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 import { type DamagedSession, listSessions, type SessionSummary } from '../session/list.js'
 import type { SessionFacts } from '../session/records.js'
@@ -82,10 +82,11 @@ function refuseWritable(path: string, places: readonly LandedPlace[]): void {
   if (index instanceof Refusal) throw index
   const inside = places.find(place => controlFileWithin(index, place, []) !== null)
   if (inside === undefined) return
+  const how = index.paths.some(control => isWithin(control.path, inside.path)) ? 'lies in' : 'holds'
   throw new Refusal(
     'control-file-inside',
     { folder: inside.path, file: path, what },
-    `${what} ${shown(path)} lies in ${shown(inside.path)}, which the agent may write: give --session-dir PATH outside of it, or --no-session`,
+    `${what} ${shown(path)} ${how} ${shown(inside.path)}, which the agent may write: give --session-dir PATH outside of it, or --no-session`,
   )
 }
 

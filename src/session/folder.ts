@@ -59,6 +59,7 @@ export class SessionFolder {
     const landing = land(path, { cwd: '/' })
     if (landing instanceof Refusal) return landing
     if (!landing.exists && whenMissing === 'null') return null
+    if (landing.type !== 'folder') return unusable(landing.landed, 'is no folder')
     const opened = landing.exists ? openGuardedFolder(placeOf(landing), 'refuse') : makeFolder(landing)
     if (opened instanceof Refusal) return opened
     const folder = new SessionFolder(opened)
