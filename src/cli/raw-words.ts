@@ -12,7 +12,7 @@ const COMMAND_LINE = '/proc/self/cmdline'
 /**
  * The refusal of the first of `words` (the ones after the program's name) whose bytes are no UTF-8, by its position; null
  * where all are. Only a word with U+FFFD can be one, so nothing is read for any other command line. Where the bytes cannot
- * be read such a word is refused: unknown is not yes. On macOS a file's name is UTF-8 and nothing is launched.
+ * be read such a word is refused: unknown is not yes. On macOS a file's name is UTF-8, and there is nothing to read the bytes from.
  */
 export function garbledWord(words: readonly string[], commandLine = readCommandLine): Refusal<'bad-arguments'> | null {
   const suspect = words.findIndex(word => word.includes('\ufffd'))

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 
 const PREDICATES = {
   linux: () => process.platform === 'linux',
+  macos: () => process.platform === 'darwin',
   root: () => process.getuid?.() === 0,
   'not-root': () => process.getuid?.() !== 0,
   bubblewrap: () => process.platform === 'linux' && runs('bwrap', ['--unshare-user', '--ro-bind', '/', '/', 'true']),
@@ -28,7 +29,7 @@ const PREDICATES = {
 export type Need = keyof typeof PREDICATES
 
 /** Who we are and what system this is: no machine is all of them, so these skip even where confinement must hold. */
-const OF_THE_PLATFORM: ReadonlySet<Need> = new Set(['linux', 'root', 'not-root', 'cgroup-v1-pids'])
+const OF_THE_PLATFORM: ReadonlySet<Need> = new Set(['linux', 'macos', 'root', 'not-root', 'cgroup-v1-pids'])
 
 /** An optional package that could be installed here. */
 function resolves(name: string): boolean {
