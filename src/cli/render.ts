@@ -59,7 +59,7 @@ const PROGRESS: Lines = {
 /** Shown whatever the mode, because each says that something was not done. */
 const ALWAYS: Lines = {
   warning: e => `warning [${e.code}] ${oneLine(e.message, 2_000)}`,
-  finished: e => (e.stop.kind === 'completed' ? null : `stopped: ${stopText(e.stop)}`),
+  finished: e => (e.stop.kind === 'completed' ? null : `stopped: ${stopText(e.stop)}${adviceOn(e.stop)}`),
   failed: e => `failed [${e.code}] ${oneLine(e.reason, 2_000)}`,
   refused: e => `refused [${e.code}] ${escapeLines(e.reason)}`,
   delegated: e => inside(e, lineOf(ALWAYS, e.event)),
@@ -88,6 +88,13 @@ function endingText(ending: Of<'launch-ended'>['outcome']['ending']): string {
     case 'not-started':
       return `not started: ${oneLine(ending.message)}`
   }
+}
+
+/** What a person can do about a stop whose words do not say it. */
+function adviceOn(stop: Of<'finished'>['stop']): string {
+  return stop.kind === 'provider-incomplete' && stop.reason === 'max_output_tokens'
+    ? '; the answer was cut and no call of it was run: --max-output-tokens-per-turn N allows more'
+    : ''
 }
 
 function stopText({ kind, ...facts }: Of<'finished'>['stop']): string {

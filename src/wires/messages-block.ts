@@ -2,6 +2,7 @@
  * One content block while it streams. What a delta does depends on the delta alone, so that blocks of kinds that are not
  * known here are put together as well and can be replayed.
  */
+import { SSE_EVENT_BYTES_MAX } from '../bounds.js'
 import { type JsonObject, memberText, partsOf } from '../json.js'
 import type { StreamEvent } from './port.js'
 
@@ -25,8 +26,11 @@ export class MessagesBlock {
   readonly #written: string
   readonly #pieces: Record<TextField, string[]> = { text: [], thinking: [], input: [] }
   #signature: string | null = null
-  /** A delta was not understood, so what is here is not the whole block. */
+  #chars = 0
+  /** A delta was not understood or not kept, so what is here is not the whole block. */
   partial = false
+  /** It is longer than what is kept to be sent again, so nothing of it is. */
+  tooLong = false
 
   /** `written` is `start` as the endpoint wrote it; absent: its encoding. */
   constructor(start: JsonObject, written: string = JSON.stringify(start)) {
@@ -63,11 +67,21 @@ export class MessagesBlock {
 
   add(field: TextField, text: unknown): readonly StreamEvent[] {
     if (typeof text !== 'string' || text === '') return []
-    this.#pieces[field].push(text)
+    this.#take(field, text)
     if (field === 'text' && this.type === 'text') return shown('text-delta', text)
     if (field === 'thinking' && this.type === 'thinking') return shown('reasoning-delta', text)
     if (field === 'input' && this.type === 'tool_use') return this.#argumentsDelta(text)
     return []
+  }
+
+  /** An answer and its calls are bounded by the stream and the loop; what only goes back is by what one event may hold. */
+  #take(field: TextField, text: string): void {
+    this.#chars += text.length
+    if (this.type !== 'text' && this.type !== 'tool_use' && this.#chars > SSE_EVENT_BYTES_MAX) {
+      this.tooLong = true
+      this.partial = true
+      this.#pieces[field] = []
+    } else this.#pieces[field].push(text)
   }
 
   sign(signature: unknown): readonly StreamEvent[] {

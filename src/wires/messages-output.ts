@@ -40,6 +40,7 @@ export function collectBlocks(blocks: readonly MessagesBlock[], cut: boolean): M
     const collect = typeof type === 'string' && Object.hasOwn(COLLECT, type) ? COLLECT[type] : undefined
     if (collect === undefined) collectUnknown(block, draft)
     else collect(block, draft)
+    if (block.tooLong) draft.late.push(...draft.unknown.tooLong(type))
   }
   const { items, calls, texts, late } = draft
   return { items, calls, text: texts.join(''), late }

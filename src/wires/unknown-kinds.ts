@@ -1,5 +1,5 @@
 /** Warnings about what a wire does not know, once a kind and for so many kinds: an endpoint may send a thousand of both. */
-import { UNKNOWN_KINDS_TOLD_MAX } from '../bounds.js'
+import { SSE_EVENT_BYTES_MAX, UNKNOWN_KINDS_TOLD_MAX } from '../bounds.js'
 import { wordsOf } from './failure.js'
 import type { StreamEvent } from './port.js'
 
@@ -19,6 +19,14 @@ export class UnknownKinds {
     return this.#once(
       'unknown-output-item',
       `the endpoint sent an item of a kind that is not known here; it is ${fate}: ${wordsOf(type)}`,
+    )
+  }
+
+  /** A part of the answer that is passed over for its length. */
+  tooLong(type: unknown): readonly StreamEvent[] {
+    return this.#once(
+      'unknown-output-item',
+      `the endpoint sent an item over ${SSE_EVENT_BYTES_MAX} characters; it is passed over: ${wordsOf(type)}`,
     )
   }
 

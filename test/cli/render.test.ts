@@ -101,6 +101,11 @@ t.test('JSON: one line an event on stdout, nothing on stderr', async t => {
 t.test('named stops, failures and refusals are said even under quiet', async t => {
   const cases: readonly [HarnessEvent, RegExp][] = [
     [{ kind: 'finished', stop: { kind: 'max-turns', limit: 3 }, turns: 3 }, /stopped: max-turns, limit 3/],
+    [
+      { kind: 'finished', stop: { kind: 'provider-incomplete', reason: 'max_output_tokens' }, turns: 1 },
+      /no call of it was run: --max-output-tokens-per-turn N allows more\n$/,
+    ],
+    [{ kind: 'finished', stop: { kind: 'provider-incomplete', reason: 'refusal' }, turns: 1 }, /reason refusal\n$/],
     [{ kind: 'failed', code: 'transport', reason: 'gone', turns: 1 }, /failed \[transport\] gone/],
     [{ kind: 'refused', code: 'budget-refused', reason: 'no' }, /refused \[budget-refused\] no/],
   ]

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { SSE_EVENT_BYTES_MAX } from '../../src/bounds.js'
 import type { Json, JsonObject } from '../../src/json.js'
 import { decodeMessages } from '../../src/wires/messages-reply.js'
 import { encodeMessages } from '../../src/wires/messages-request.js'
@@ -293,6 +294,30 @@ t.test('an end without message_stop; an error after the end changes nothing', as
   t.equal(resultOf(fold([start(), ...text(0, 'x'), told]).outcome).text, 'x')
   const error = { type: 'error', error: { type: 'overloaded_error' } }
   t.equal(resultOf(fold([start(), ...text(0, 'x'), ...end(), error]).outcome).text, 'x')
+})
+
+t.test('thinking longer than one event may be is shown and not kept; an answer of any length is', async t => {
+  const half = 'x'.repeat(SSE_EVENT_BYTES_MAX / 2)
+  const thought = (pieces: readonly string[]) => [
+    ...block(
+      0,
+      { type: 'thinking', thinking: '', signature: '' },
+      ...pieces.map(thinking => ({ type: 'thinking_delta', thinking })),
+      { type: 'signature_delta', signature: 'AbC=' },
+    ),
+    ...block(1, { type: 'text', text: '' }, ...pieces.map(piece => ({ type: 'text_delta', text: piece }))),
+    ...end(),
+  ]
+  const most = resultOf(fold([start(), ...thought([half, half])]).outcome)
+  t.match(most.items[0], { kind: 'opaque', payload: { thinking: half + half, signature: 'AbC=' } })
+  const over = fold([start(), ...thought([half, half, 'x', half])])
+  t.same(
+    resultOf(over.outcome).items.map(({ kind }) => kind),
+    ['assistant-text'],
+  )
+  t.equal(resultOf(over.outcome).text.length, 3 * half.length + 1)
+  t.equal(over.shown.filter(({ kind }) => kind === 'reasoning-delta').length, 4)
+  t.match(over.shown.at(-1), { code: 'unknown-output-item', message: /over 1048576 characters.*: thinking$/ })
 })
 
 t.test('what follows a reason for stopping takes it back: a call that may be cut is not run', async t => {
