@@ -1,5 +1,5 @@
 /** `harness emulate` as a program: serving on each wire, recording from an endpoint, checking a document. */
-import { chmodSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
@@ -180,7 +180,7 @@ t.test('a recording that cannot be written ends with 1, and what could not be re
   const ended = await lost.stop()
   t.equal(ended.status, 1)
   t.match(ended.stderr, /the recording cannot be written \(ENOENT\)/)
-  t.equal((await real.stop()).status, 0)
+  t.equal((await real.stop()).status, 2, 'its second turn never came')
   const gone = await emulate(['--record', join(ws.path, 'b.json'), '--upstream', 'http://127.0.0.1:9/v1'])
   await run(gone.baseUrl, 'openai-responses', ws.path)
   const unrecorded = await gone.stop()
@@ -210,5 +210,24 @@ t.test('the README: a scenario shows that a hook holds, and that a missing one d
     const ended = await server.stop()
     t.equal(ended.status, status, ran.stderr + ended.stderr)
     if (status === 2) t.match(ended.stderr, /turn 2 differed from the scenario: the result of file_read did not fail/)
+  }
+})
+
+t.test('a client that never comes passes nothing that is expected of it', async t => {
+  const ws = scratch({ 'README.md': '# hello\n' })
+  t.teardown(ws.remove)
+  for (const [turns, status, stderr] of [
+    [[{ reply: { text: 'a' } }, { reply: { text: 'b' } }], 0, ''],
+    [
+      [{ reply: { text: 'a' } }, { expect: { contains: 'x' }, reply: { text: 'b' } }],
+      2,
+      'turn 2 was never asked for: what it expects of its request was not checked',
+    ],
+  ] as const) {
+    const path = join(ws.path, 'scenario.json')
+    writeFileSync(path, JSON.stringify({ version: 1, model: 'm', turns }))
+    const server = await emulate(['--scenario', path])
+    t.equal((await run(server.baseUrl, 'openai-responses', ws.path)).status, 0)
+    t.match(await server.stop(), { status, stderr })
   }
 })

@@ -143,8 +143,9 @@ Exit status:
                127 not found, 124 ended by our deadline or a bound
   explain      0 printed, 1 could not
   check-path   0 all writable, 2 some refused, 1 could not check
-  emulate      0 stopped, 2 a request differed from the scenario or was not recorded,
-               or --validate found a problem, 1 could not serve
+  emulate      0 stopped, 2 a request differed from the scenario, never came though it
+               was expected, or was not recorded, or --validate found a problem,
+               1 could not serve
   providers, profiles, sessions
                0 printed, 1 could not
   events       0 converted, 1 could not

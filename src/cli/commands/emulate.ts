@@ -1,6 +1,6 @@
 /**
- * `harness emulate`: a scenario served on 127.0.0.1 until it is told to stop; 2 when a request differed from it. With
- * `--record` the requests go on to a real endpoint and become a scenario; with `--validate` one is only checked.
+ * `harness emulate`: a scenario served on 127.0.0.1 until it is told to stop; 2 when a request differed from it, or one
+ * that it expects something of never came. With `--record` the requests go on to a real endpoint and become a scenario; with `--validate` one is only checked.
  */
 import { resolve } from 'node:path'
 import { demoScenario } from '../../emulator/demo-scenario.js'
@@ -86,8 +86,17 @@ function summary({ emulator, scenario, tally }: Ended, given: Given, io: Io): nu
     { kind: 'summary', ...tally, played, turns, first_mismatch: firstMismatch },
     `${tally.requests} request(s), ${played} turn(s) played${notPlayed}, ${tally.mismatches} differed; ${tally.input_tokens} tokens in, ${tally.output_tokens} out\n`,
   )
-  if (firstMismatch === null) return 0
+  if (firstMismatch === null) return unchecked(scenario, played, io)
   io.err.write(`turn ${firstMismatch.turn} differed from the scenario: ${oneLine(firstMismatch.difference, 2_000)}\n`)
+  return 2
+}
+
+/** What nobody asked for was not checked, so it did not hold: a client that never came would pass every scenario. */
+function unchecked(scenario: Ended['scenario'], played: number, io: Io): number {
+  const turns = typeof scenario === 'function' ? [] : scenario.turns
+  const index = turns.findIndex(({ expect }, turn) => turn >= played && expect !== undefined)
+  if (index === -1) return 0
+  io.err.write(`turn ${index + 1} was never asked for: what it expects of its request was not checked\n`)
   return 2
 }
 
