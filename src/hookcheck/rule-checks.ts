@@ -44,8 +44,9 @@ export const WHAT_IS_CHECKED: Readonly<Record<string, string>> = {
     'A link that leads nowhere, a folder or a script argument that is not there. An error where somebody we do not trust could make it.',
   HC307:
     'More than one hard link; a warning where the write set has a folder on the same device. With --deep the write set is searched for the other name.',
-  HC308: 'Access control lists, as far as the system’s own tools tell them.',
-  HC309: 'Set-user-id and set-group-id bits and file capabilities of a file of the closure.',
+  HC308:
+    'With --deep, access control lists as the system’s own tools tell them. On Linux the mode shows what a list grants, and the list only explains it; on macOS it shows nothing.',
+  HC309: 'Set-user-id and set-group-id bits of a file of the closure; with --deep also file capabilities.',
   HC401: 'The first bytes are no "#!", no ELF and, on macOS, no Mach-O, and the kernel has no handler for them.',
   HC402:
     'An empty file, a script that is only comments, or one that only says exit 0, true or pass; a program that is true, or cat.',

@@ -55,7 +55,7 @@ export const AUDIT_RULES: readonly Rule[] = [
             {
               message: 'access control lists were not read, and modes do not show them on this system',
               about: 'acl',
-              fix: 'look at ls -lde of each named file',
+              fix: 'hookcheck --deep reads them (ls -lde)',
             },
           ],
     hook: foreignModels,

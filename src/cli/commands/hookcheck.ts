@@ -2,20 +2,16 @@
  * `hookcheck FILE`: reads, judges, probes where asked, and writes the report. Exit status 0 nothing at or above the
  * threshold, 1 something; what cannot be audited is a refusal, which `main` ends with 2; 128+n when a signal stopped the probes.
  */
-import { writeFileSync } from 'node:fs'
-import { basename, relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { HOOKS_FILE_BYTES_MAX } from '../../bounds.js'
-import { errnoOf, Refusal } from '../../errors.js'
 import { findingOf } from '../../hookcheck/audit.js'
-import { lockText, makeLock } from '../../hookcheck/make-lock.js'
 import { makeReport, type ReportFacts } from '../../hookcheck/make-report.js'
-import { isOver, type Report, type Threshold } from '../../hookcheck/report.js'
+import { isOver } from '../../hookcheck/report.js'
 import type { Rule } from '../../hookcheck/rule.js'
 import { nearest } from '../../hooks/nearest.js'
-import { type Audited, allRules, auditFile, ruleOf } from '../hookcheck/auditing.js'
+import { type Audited, allRules, auditDeeply, type auditFile, ruleOf } from '../hookcheck/auditing.js'
 import {
   bad,
-  type Format,
   formatOf,
   ignored,
   probeBudget,
@@ -25,16 +21,13 @@ import {
   selectedRules,
   thresholdOf,
 } from '../hookcheck/options.js'
-import { putLock } from '../hookcheck/put-lock.js'
 import { readInput } from '../hookcheck/read-input.js'
-import { textReport } from '../hookcheck/text.js'
+import { nameOf, writeReport } from '../hookcheck/write-report.js'
 import { writeSetRequest } from '../hookcheck/write-set.js'
-import { type Io, isTerminal } from '../io.js'
+import type { Io } from '../io.js'
 import type { Given, Typed } from '../parse.js'
 import { VERSION } from '../parse.js'
-import { wantsColor } from '../render.js'
 import { SIGNAL_NUMBERS } from '../signal-numbers.js'
-import { oneLine } from '../terminal-text.js'
 
 export async function hookcheck({ given, words }: Typed, io: Io): Promise<number> {
   refuseStray(given)
@@ -48,8 +41,11 @@ export async function hookcheck({ given, words }: Typed, io: Io): Promise<number
     io.out.write(text)
     return status
   }
-  const audited = auditFile(requestOf(given, path, io))
-  if (given.has('--pin')) return pin(given, path, audited, io)
+  const audited = await auditDeeply(requestOf(given, path, io))
+  if (given.has('--pin')) {
+    const { pin } = await import('../hookcheck/pinning.js')
+    return pin(given, reportFacts(given, path, audited), audited, io)
+  }
   return audit(given, path, audited, io)
 }
 
@@ -114,7 +110,7 @@ async function audit(given: Given, path: string, audited: Audited, io: Io): Prom
   }
   const report = makeReport(facts)
   const threshold = thresholdOf(given)
-  await write(given, { report, threshold, rules: audited.rules, name: nameOf(path, io.cwd) }, io)
+  await writeReport(given, { report, threshold, rules: audited.rules, name: nameOf(path, io.cwd) }, io)
   return isOver(report.summary, threshold) ? 1 : 0
 }
 
@@ -176,118 +172,4 @@ async function probe(given: Given, { audit, rules, findings, lock, host }: Audit
     skipped: probed.skipped,
     probes: { times: probed.times, runs: probed.runs },
   }
-}
-
-/** As a repository names it: relative to here, or the last component where it lies elsewhere. */
-function nameOf(path: string, cwd: string): string {
-  const name = relative(cwd, path)
-  return name.startsWith('..') || name === '' ? basename(path) : name
-}
-
-interface Written {
-  readonly report: Report
-  readonly threshold: Threshold
-  readonly rules: readonly Rule[]
-  readonly name: string
-}
-
-async function write(given: Given, written: Written, io: Io): Promise<void> {
-  const format = formatOf(given)
-  const output = given.one('--output')
-  if (output !== undefined) {
-    const text = [...(await formatted(format, written, false))].join('')
-    putReport(resolve(io.cwd, output), text)
-  }
-  const shown = output === undefined ? format : 'text'
-  writeAll(await formatted(shown, written, wantsColor(io.env, isTerminal(1))), io.out)
-}
-
-const BLOCK_CHARS = 64 * 1024
-
-/** In blocks: a line each time costs more than the audit, and the whole at once is hundreds of MiB for ten thousand hooks. */
-function writeAll(chunks: Iterable<string>, sink: Io['out']): void {
-  let block = ''
-  for (const chunk of chunks) {
-    block += chunk
-    if (block.length < BLOCK_CHARS) continue
-    sink.write(block)
-    block = ''
-  }
-  sink.write(block)
-}
-
-/** Chunks, each ending in a newline. Formats are loaded when they are asked for. */
-async function formatted(
-  format: Format,
-  { report, threshold, rules, name }: Written,
-  color: boolean,
-): Promise<Iterable<string>> {
-  switch (format) {
-    case 'text':
-      return textReport(report, { color })
-    case 'json':
-      return [`${escapedJson(report)}\n`]
-    case 'sarif': {
-      const { sarifLog } = await import('../hookcheck/sarif.js')
-      return [`${escapedJson(sarifLog(report, { rules, uri: name.split('/').map(encodeURIComponent).join('/') }))}\n`]
-    }
-    case 'github':
-      return (await import('../hookcheck/github.js')).githubReport(report, name)
-    case 'junit':
-      return (await import('../hookcheck/junit.js')).junitReport(report, threshold)
-  }
-}
-
-/** Control and direction characters as JSON escapes: the value is the same, and no terminal acts on it. */
-function escapedJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(/[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/gu, char =>
-    [...char.split('')].map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
-  )
-}
-
-function putReport(path: string, text: string): void {
-  try {
-    writeFileSync(path, text)
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new Refusal('write-failed', { path, errno }, `--output ${path} cannot be written (${errno})`)
-  }
-}
-
-/** Approving what is broken, or in reach of the agent, would approve what comes next. */
-function pin(given: Given, path: string, audited: Audited, io: Io): number {
-  const { audit } = audited
-  const errors = audited.findings.filter(({ severity, rule }) => severity === 'error' && !STALE.has(rule))
-  const report = makeReport({ ...reportFacts(given, path, audited), findings: errors })
-  if (errors.length > 0) writeAll(textReport(report, { color: wantsColor(io.env, io.stderrIsTerminal) }), io.err)
-  if (audit.document === null || audit.context === null || audit.hooks.length !== countOfHooks(audited)) {
-    io.err.write('no lock: the hooks file is not one that a run would take\n')
-    return 1
-  }
-  const { lock, left } = makeLock(audit.document, audit.context, {
-    at: new Date().toISOString(),
-    by: audit.context.ids.userName ?? `uid ${audit.context.ids.uid}`,
-  })
-  for (const why of left) io.err.write(`note: ${oneLine(why, 4_096)}\n`)
-  const holds = errors.length === 0 || given.one('--fail-on') === 'never'
-  if (!given.has('--write')) {
-    io.out.write(lockText(lock))
-    return holds ? 0 : 1
-  }
-  if (!holds) {
-    io.err.write('the lock was not written: mend the errors above, or approve them with --fail-on never\n')
-    return 1
-  }
-  putLock(lock.path, lockText(lock))
-  io.out.write(`${oneLine(lock.path, 4_096)}\n`)
-  return 0
-}
-
-/** What a new lock is for. */
-const STALE: ReadonlySet<string> = new Set(['HC801', 'HC802', 'HC804'])
-
-/** With the ones that could not be read. */
-function countOfHooks({ audit, findings }: Audited): number {
-  return new Set([...audit.hooks.map(({ spec }) => spec.index), ...findings.flatMap(({ hook }) => hook ?? [])]).size
 }

@@ -40,7 +40,7 @@ export const HOOKCHECK_FLAGS: readonly Flag[] = [
       ['--output', 'FILE', 'write the report in its format to FILE, and the text to stdout'],
       ['--list-rules', null, 'print the rules', instead('--list-rules')],
       ['--explain', 'RULE', 'print what RULE checks, why, and what to do', instead('--explain')],
-      ['--deep', null, 'look into libraries and search the write set for other names of a hook’s files'],
+      ['--deep', null, 'search the write set for other names (hard links) of a hook’s files'],
       [
         '--probe',
         null,

@@ -14,14 +14,17 @@ import { MEANING_RULES } from '../../hookcheck/rules-meaning.js'
 import { pinRules } from '../../hookcheck/rules-pins.js'
 import { PROBE_RULES } from '../../hookcheck/rules-probes.js'
 import { ALLOW_BYTES_MAX, type AllowEntry, allowPathOf, parseAllow, suppress } from '../../hookcheck/suppressions.js'
+import { askSystem, capabilitiesRule, type SystemAnswers, type SystemTools } from '../../hookcheck/system-answers.js'
 import { gatherHookHost, type HookHostRequest } from '../../hooks/hook-host.js'
 import { type HooksLock, readLock } from '../../hooks/lock.js'
 import { openLanded, walkSteps } from '../../hooks/steps.js'
-import { judgeWalk } from '../../hooks/trust.js'
+import { judgeWalk, type TrustRules } from '../../hooks/trust.js'
 import { assumedRoots, reachOf, type WriteSetRequest } from '../../hooks/write-set.js'
 import { isUnseen, realFiles, saysAbsent } from '../../paths/file-view.js'
 import { inheritable } from '../../supervise/descriptors.js'
 import { temporaryFolder } from '../../supervise/private-folder.js'
+import { findProgram } from '../../supervise/program.js'
+import { runToEnd } from '../../supervise/spawn.js'
 import type { Io } from '../io.js'
 
 export interface AuditingRequest {
@@ -36,6 +39,8 @@ export interface AuditingRequest {
   readonly ignored: readonly AllowEntry[]
   readonly compat: boolean
   readonly deep: boolean
+  /** What the tools of the system told of an audit before this one. Absent: they were not asked. */
+  readonly answers?: SystemAnswers
   /** `[hooks]` of the configuration file, as a run takes it. */
   readonly hooks: HooksTable
   readonly io: Pick<Io, 'env' | 'cwd'>
@@ -102,7 +107,7 @@ export function auditFile(request: AuditingRequest): Audited {
     path,
     cwd,
     writeSet: request.writeSet,
-    trust: gathered.trust,
+    trust: { ...gathered.trust, ...listsOf(request.answers) },
     view: realFiles,
     pathSource:
       host.path === null ? { from: 'inherited', path: io.env.PATH ?? null } : { from: 'listed', entries: host.path },
@@ -126,12 +131,30 @@ export function auditFile(request: AuditingRequest): Audited {
     rules,
     findings: [...findings, ...told],
     suppressed,
-    skipped: [...audit.skipped, ...skippedOf(audit, request.selected)],
+    skipped: [...audit.skipped, ...skippedOf(audit, request.selected), ...(request.answers?.skipped ?? [])],
     lock: lock instanceof Refusal ? null : lock,
     sha256,
     environment,
     host,
   }
+}
+
+/** With `--deep` twice: what the tools of the system are asked about is what the first look passed. */
+export async function auditDeeply(request: AuditingRequest): Promise<Audited> {
+  const audited = auditFile(request)
+  if (!request.deep) return audited
+  const find: SystemTools['find'] = name => {
+    const found = findProgram(name, ['/usr/sbin', '/sbin', '/usr/bin', '/bin'])
+    return typeof found === 'string' ? found : null
+  }
+  const answers = await askSystem(audited.audit, { platform: process.platform, find, run: runToEnd })
+  return auditFile({ ...request, answers })
+}
+
+/** Lists that could not be read are not lists that grant nothing. */
+function listsOf(answers: SystemAnswers | undefined): Pick<TrustRules, 'acl'> {
+  if (answers === undefined || answers.skipped.some(({ rule }) => rule === 'HC308')) return {}
+  return { acl: path => answers.lists.get(path) ?? null }
 }
 
 /** HOME, else the home of the user database, as a run takes it. */
@@ -148,7 +171,7 @@ function homeOf(env: NodeJS.ProcessEnv): string | null {
 }
 
 /** Rules that were not selected keep their texts, for what the reader tells, and ask nothing. */
-function asked(rules: readonly Rule[], { selected, compat, deep }: AuditingRequest): readonly Rule[] {
+function asked(rules: readonly Rule[], { selected, compat, deep, answers }: AuditingRequest): readonly Rule[] {
   const isAsked = ({ id }: Rule): boolean =>
     selected.length === 0 || selected.some(beginning => id.startsWith(beginning))
   return rules.map(rule => {
@@ -157,6 +180,7 @@ function asked(rules: readonly Rule[], { selected, compat, deep }: AuditingReque
       return texts
     }
     if (compat && rule.id === 'HC103') return compatRule(rule)
+    if (answers !== undefined && rule.id === 'HC309') return capabilitiesRule(rule, answers.capabilities)
     return deep && rule.id === 'HC307' ? deepLinksRule(rule) : rule
   })
 }
