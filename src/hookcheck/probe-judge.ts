@@ -1,13 +1,9 @@
 /** What the probes of a hook say about it, rule by rule (hookcheck.md §4.9). Pure: results in, findings out. */
 import type { Outcome } from '../outcome.js'
-import { hasTimedOut, type ProbeAnswer, type ProbeResults } from './probe-run.js'
-import type { ProbeTimes, Severity } from './report.js'
-
-export interface ProbeFinding {
-  readonly rule: string
-  readonly severity: Severity
-  readonly message: string
-}
+import { error, type ProbeFinding, warn } from './probe-finding.js'
+import { isBadReply, replies } from './probe-replies.js'
+import { answersOf, hasTimedOut, type ProbeAnswer, type ProbeResults } from './probe-run.js'
+import type { ProbeTimes } from './report.js'
 
 export interface ProbedHook {
   /** In force, milliseconds. */
@@ -16,7 +12,6 @@ export interface ProbedHook {
   readonly startsByTheAudit: boolean
 }
 
-const REASON_BYTES_MAX = 2_048
 const PARALLEL_FACTOR_MAX = 4
 /** Below this a slowdown is the machine's. */
 const PARALLEL_MS_MIN = 200
@@ -43,14 +38,6 @@ export function judgeProbes(results: ProbeResults, hook: ProbedHook): readonly P
 
 function isGate({ on }: ProbeResults): boolean {
   return on === 'before-call' || on === 'transition'
-}
-
-const error = (rule: string, message: string): ProbeFinding => ({ rule, severity: 'error', message })
-const warn = (rule: string, message: string): ProbeFinding => ({ rule, severity: 'warn', message })
-
-/** Every answer, in the order of the runs. */
-function answersOf({ asked, samples, repeated, parallel }: ProbeResults): readonly ProbeAnswer[] {
-  return [...asked.map(({ answer }) => answer), ...samples.map(({ answer }) => answer), ...repeated, ...parallel]
 }
 
 function startFindings(results: ProbeResults, { startsByTheAudit }: ProbedHook): ProbeFinding[] {
@@ -121,66 +108,6 @@ function goodDocuments({ asked, samples }: ProbeResults): ProbeFinding[] {
     found.push(error('HC903', `sample ${sample.name} should ${sample.expected}, and the hook says ${kind}${why}`))
   }
   return found
-}
-
-/** Failed though it ended with a status that means something: then its output is what is wrong. */
-function isBadReply({ decision, outcome }: ProbeAnswer): boolean {
-  if (decision.kind !== 'failed' || outcome === null) return false
-  const { ending } = outcome
-  return (
-    (ending.kind === 'exited' && (ending.status === 0 || ending.status === 2)) ||
-    (ending.kind === 'bound' && ending.name === 'output-total')
-  )
-}
-
-function replies(results: ProbeResults): ProbeFinding[] {
-  const found = new Map<string, ProbeFinding>()
-  const add = (finding: ProbeFinding): void => {
-    const known = [...found.values()].some(
-      ({ severity, message }) => severity === finding.severity && message === finding.message,
-    )
-    if (!known) found.set(`${finding.severity} ${finding.message}`, finding)
-  }
-  for (const answer of answersOf(results)) {
-    const { decision, reasonSource } = answer
-    if (isBadReply(answer) && decision.kind === 'failed')
-      add(error('HC904', decision.reason.replace(/: it begins .*$/s, '')))
-    if (decision.kind === 'block' && reasonSource !== 'stdout') {
-      const from = reasonSource === 'stderr' ? 'only words on stderr' : 'no reason at all'
-      add(
-        error(
-          'HC904',
-          `it ends with 2 and ${from}: print {"reason": "…"} on stdout, so that a verdict is not taken for an accident`,
-        ),
-      )
-    }
-    if (decision.kind === 'block' && reasonSource === 'stdout')
-      for (const finding of reasonRemarks(decision.reason)) add(finding)
-    for (const finding of dialect(answer)) add(finding)
-  }
-  return [...found.values()]
-}
-
-function reasonRemarks(reason: string): ProbeFinding[] {
-  const bytes = Buffer.byteLength(reason)
-  return [
-    ...(bytes > REASON_BYTES_MAX
-      ? [warn('HC904', `its reason is longer than ${REASON_BYTES_MAX} bytes: the model reads all of it`)]
-      : []),
-    ...(/[^\P{Cc}\n\t]/u.test(reason)
-      ? [warn('HC904', 'its reason holds control characters, such as the colours of a terminal')]
-      : []),
-  ]
-}
-
-const DIALECT = /"(?:decision|permissionDecision|permission)"\s*:\s*"(?:block|deny)"|"continue"\s*:\s*false/
-
-function dialect({ decision, outcome }: ProbeAnswer): ProbeFinding[] {
-  if (decision.kind !== 'proceed' || outcome === null) return []
-  const said = /"(\w+)"/.exec(DIALECT.exec(Buffer.from(outcome.stdout.head).toString('utf8'))?.[0] ?? '')?.[1]
-  return said === undefined
-    ? []
-    : [warn('HC904', `it answers "${said}" and ends with 0, which goes on here: end with 2 to block`)]
 }
 
 function badInput(results: ProbeResults): ProbeFinding[] {

@@ -103,6 +103,11 @@ export function hasTimedOut({ outcome }: ProbeAnswer): boolean {
   return outcome?.ending.kind === 'timed-out'
 }
 
+/** Every answer to a document that came whole, in the order of the runs. */
+export function answersOf({ asked, samples, repeated, parallel }: ProbeResults): readonly ProbeAnswer[] {
+  return [...asked.map(({ answer }) => answer), ...samples.map(({ answer }) => answer), ...repeated, ...parallel]
+}
+
 class Prober {
   readonly #asked: Asked[] = []
   readonly #skipped = new Set<string>()
