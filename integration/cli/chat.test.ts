@@ -36,6 +36,7 @@ async function place(t: Test, turns: readonly object[], then = 'refuse'): Promis
   return { ws: ws.path, dir, endpoint, words: (...more) => [...base, ...more] }
 }
 
+const STALLS = { reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }
 const says = (text: string): object => ({ reply: { text } })
 const calls = (name: string, args: object): object => ({ reply: { calls: [{ name, arguments: args }] } })
 
@@ -202,9 +203,27 @@ t.test('at the prompt TERM, HUP and INT end a chat without a terminal, and so do
   })
 })
 
+t.test('the deadline cuts a tool and a stream, and ends the chat', { skip: needs('bubblewrap') }, async t => {
+  const turns = { tool: calls('run', { argv: ['sleep', '300'] }), stream: STALLS }
+  for (const [what, turn] of Object.entries(turns)) {
+    const at = await place(t, [turn])
+    const more = ['--json', '--confine', 'auto', '--allow-program', 'sleep', '--yes', '--max-duration-ms', '2000']
+    const { status, stdout } = await harness(at.words(...more), { input: 'one\ntwo\n', stdin: 'pipe' })
+    t.equal(status, 2, what)
+    const events = eventsOf(stdout)
+    t.match(
+      events.findLast(event => event.kind === 'finished'),
+      { stop: { kind: 'deadline', limit_ms: 2000 }, turns: 1 },
+    )
+    t.equal(events.filter(event => event.kind === 'turn-started').length, 1, 'the next line is not begun')
+    const ended = events.flatMap(event => (event.kind === 'launch-ended' ? [event.outcome.ending] : [])).at(-1)
+    if (what === 'tool') t.same(ended, { kind: 'cancelled', by: 'deadline' })
+    else t.ok(at.endpoint.requests[0]?.closedEarly)
+  }
+})
+
 t.test('INT while an answer is on its way cancels that answer; the status tells of the last one', async t => {
-  const stalls = { reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }
-  const at = await place(t, [stalls, says('b'), stalls])
+  const at = await place(t, [STALLS, says('b'), STALLS])
   const chat = piped(at)
   chat.say('one')
   await chat.seen('"kind":"turn-started"')
@@ -250,8 +269,6 @@ async function inFront(t: Test, at: Place, ...more: string[]): Promise<Front> {
   }
   return { chat, over, read }
 }
-
-const STALLS = { reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }
 
 t.test('lines are edited by the terminal; Esc cancels an answer, and the conversation goes on', onTerminal, async t => {
   const at = await place(t, [STALLS, says('Here I am.')])
@@ -437,15 +454,4 @@ t.test('a terminal that is closed ends the chat, at the prompt and in an answer'
     t.equal(readFileSync(status, 'utf8'), '2\n')
     t.match(filed(at.dir).records.at(-1), { kind: 'end', stop: { kind: 'cancelled' } })
   }
-})
-
-t.test('lines that are pasted together are answered one after the other', onTerminal, async t => {
-  const at = await place(t, [says('first answer'), says('second answer')])
-  const { chat, over } = await inFront(t, at)
-  await chat.seen('> ')
-  chat.type('one\rtwo\r')
-  await chat.seen('second answer')
-  await sleep(200)
-  chat.type('exit\r')
-  t.match(await over(), { status: 0 })
 })

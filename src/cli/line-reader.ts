@@ -14,8 +14,8 @@ export type Came =
   | { readonly kind: 'end' }
   | { readonly kind: 'stopped' }
 
-/** Turns of the event loop without another line, after which there is none. */
-const ROUNDS_MAX = 2
+/** Without another line for so long there is none; shorter than a person takes to see it. */
+const QUIET_MS = 20
 
 const NEWLINE = 0x0a
 const RETURN = 0x0d
@@ -25,7 +25,7 @@ export class LineReader {
   #partBytes = 0
   readonly #ready: Came[] = []
   #ended = false
-  #round = 0
+  #quiet: NodeJS.Timeout | undefined
   #wake: () => void = () => undefined
 
   constructor(private readonly input: Readable) {
@@ -70,17 +70,12 @@ export class LineReader {
       from = at + 1
     }
     this.#keep(bytes.subarray(from))
-    if (this.#ready.length > 0) this.#wakeAfter(ROUNDS_MAX)
-  }
-
-  /** A terminal gives one line a read: lines that were pasted together are taken before it is given to another reader. */
-  #wakeAfter(rounds: number): void {
-    const round = ++this.#round
-    setImmediate(() => {
-      if (round !== this.#round) return
-      if (rounds === 0) this.#wake()
-      else this.#wakeAfter(rounds - 1)
-    })
+    if (this.#ready.length === 0) return
+    // A terminal gives one line a read: those that were pasted together are taken before it is given to another reader.
+    clearTimeout(this.#quiet)
+    this.#quiet = setTimeout(() => {
+      if (this.#ready.length > 0) this.#wake()
+    }, QUIET_MS)
   }
 
   /** Over the bound only the count goes on. */
