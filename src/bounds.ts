@@ -106,6 +106,8 @@ export const RETRY_AFTER_MS_MAX = 30_000
 export const SSE_EVENT_BYTES_MAX = 1 * MiB
 export const STREAM_BYTES_MAX = 32 * MiB
 export const ERROR_BODY_BYTES_MAX = 2_048
+/** Answers 1xx before the one that counts; one that tells the client to go on is usual. */
+export const INTERIM_ANSWERS_MAX = 100
 /** Calls of one answer: the stream bound would let in 300 000, and each is run, recorded and sent again. */
 export const CALLS_PER_TURN_MAX = 512
 /** Kinds of events, and of items, that one answer is warned of by name; what else it makes up is one more warning. */

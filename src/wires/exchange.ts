@@ -3,8 +3,9 @@
  * after the turn is over. What goes wrong is told as a {@link WireFailure} inside an {@link ExchangeError}.
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { CONNECT_MS, ERROR_BODY_BYTES_MAX, STREAM_BYTES_MAX } from '../bounds.js'
+import { CONNECT_MS, ERROR_BODY_BYTES_MAX, INTERIM_ANSWERS_MAX, STREAM_BYTES_MAX } from '../bounds.js'
 import type { Connector } from './connector.js'
+import { protocolFailure } from './failure.js'
 import type { WireFailure } from './port.js'
 import { failureOfSocket } from './socket-failure.js'
 
@@ -60,6 +61,7 @@ class Exchange implements Reply {
   /** The first cause of failing wins over what the closing socket then says. */
   #cause: WireFailure | null = null
   #settled = false
+  #interims = 0
   #reject: (error: ExchangeError) => void = () => {}
   /** Nothing is waited for any more; a late event of the socket starts no new wait. */
   #over = false
@@ -96,10 +98,19 @@ class Exchange implements Reply {
         this.#response = response
         resolve(this)
       })
+      client.on('information', () => this.#interim())
       client.once('socket', () => this.#awaitConnection(client))
       this.#wait(CONNECT_MS, `could not be reached within ${CONNECT_MS} ms`)
       client.end(body)
     })
+  }
+
+  /** 1xx (RFC 9110 §15.2): no answer yet, and no end to them either. */
+  #interim(): void {
+    this.#interims += 1
+    if (this.#interims > INTERIM_ANSWERS_MAX) {
+      this.#fail(protocolFailure(`sent more than ${INTERIM_ANSWERS_MAX} interim answers and no other`))
+    }
   }
 
   async *bytes(): AsyncGenerator<Uint8Array> {

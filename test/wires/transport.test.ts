@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import t from 'tap'
+import { INTERIM_ANSWERS_MAX } from '../../src/bounds.js'
 import { isRefusal, Refusal } from '../../src/errors.js'
 import type { ModelPort } from '../../src/wires/port.js'
 import { type ModelOptions, openModel } from '../../src/wires/transport.js'
@@ -168,6 +169,18 @@ t.test('429 carries its wait', async t => {
   t.match((await runTurn(model)).outcome, {
     failure: { code: 'rate-limited', status: 429, retryAfterMs: 2_000, message: /429: slow down$/ },
   })
+})
+
+t.test('interim answers are passed over, and not for ever', async t => {
+  const hints = (count: number): string => 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'.repeat(count)
+  for (const [count, code] of [
+    [INTERIM_ANSWERS_MAX, null],
+    [INTERIM_ANSWERS_MAX + 1, 'protocol'],
+  ] as const) {
+    const { model } = await pair(t, socket => socket.end(hints(count) + streamAnswer(ANSWER)))
+    const { outcome } = await runTurn(model)
+    t.equal(outcome.kind === 'failed' ? outcome.failure.code : null, code, `${count}`)
+  }
 })
 
 t.test('an error body that never ends is cut', async t => {
