@@ -207,7 +207,7 @@ t.test('people are told what a run cost with its delegates; without a price noth
   const told = (events: readonly HarnessEvent[], quiet = false): string => {
     let stderr = ''
     const view = renderer({
-      ...{ json: false, answerOnly: false, quiet, color: false, stdout: () => {} },
+      ...{ json: false, answerOnly: false, quiet, color: false, toTerminal: false, stdout: () => {} },
       stderr: text => {
         stderr += text
       },
