@@ -107,6 +107,7 @@ function ofVersion1(folder: SessionFolder, { name, id }: Found, path: string): S
 
 function ofVersion2({ fd, stat }: OurFile, { id }: Found, path: string): SessionSummary | string {
   const size = Number(stat.size)
+  if (size > SESSION_BYTES_MAX) return `it has ${size} bytes, over the bound of ${SESSION_BYTES_MAX}`
   const start = readAt(fd, 0, Math.min(size, SESSION_HEADER_BYTES_MAX))
   const lineEnd = start.indexOf('\n') + 1
   if (lineEnd === 0) return 'it has no whole first line'

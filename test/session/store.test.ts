@@ -8,12 +8,13 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { TOOL_RESULT_BYTES_MAX } from '../../src/bounds.js'
+import { SESSION_BYTES_MAX, TOOL_RESULT_BYTES_MAX } from '../../src/bounds.js'
 import { Refusal } from '../../src/errors.js'
 import { runLoop } from '../../src/loop/engine.js'
 import { sessionDocument, sessionMarkdown, utc } from '../../src/session/document.js'
@@ -150,6 +151,30 @@ t.test('latest first, by the time of the last line, then by id; delegates apart;
   t.strictSame(
     damaged.map(one => one.path.slice(path.length + 1)),
     ['bad.jsonl', 'empty.jsonl'],
+  )
+})
+
+t.test("a file that is larger than any session is not read, and stands in nobody's way", async t => {
+  const path = place(t)
+  const { id } = await filed(path)
+  for (const size of [SESSION_BYTES_MAX + 1, 2 ** 35]) {
+    const name = `of-${size}`
+    writeFileSync(
+      join(path, `${name}.jsonl`),
+      `${JSON.stringify({ version: 2, id: name, ...FACTS, created_unix: 1 })}\n`,
+      { mode: 0o600 },
+    )
+    truncateSync(join(path, `${name}.jsonl`), size)
+    t.equal(refused(resumeSession(path, name, FACTS)), 'over-bound')
+  }
+  const { sessions, damaged } = listed(path)
+  t.strictSame(
+    sessions.map(one => one.id),
+    [id],
+  )
+  t.strictSame(
+    damaged.map(({ why }) => /over the bound of/.test(why)),
+    [true, true],
   )
 })
 
