@@ -9,6 +9,7 @@ import { type AppliedLimit, type Ending, NOTHING_CAPTURED, type Outcome } from '
 import { renderCaptured } from '../supervise/bounded-output.js'
 import { COOKIE } from '../supervise/cookie-sweep.js'
 import { systemClock } from '../supervise/deadline.js'
+import { drained } from '../supervise/drained.js'
 import { startGuard } from '../supervise/guardian.js'
 import { onAbort } from '../supervise/on-abort.js'
 import { PrivateFolder } from '../supervise/private-folder.js'
@@ -47,8 +48,8 @@ export async function launchSeatbelt(
     killWhenAsked(supervised, options)
     const ended = await supervised.ended
     left = !ended.treeGone
-    for (const pipe of supervised.pipes.values()) pipe.destroy()
-    return { ...blank, ...report(ended, options), ending: endingOf(plan, ended, stood()), tampered: tampered(before) }
+    const ending = endingOf(plan, ended, await stood())
+    return { ...blank, ...report(ended, options), ending, tampered: tampered(before) }
   } finally {
     // What could not be seen to end stays the guardian's, and may still write there.
     if (!left) {
@@ -103,13 +104,22 @@ function supervision({ policy: { limits } }: LaunchPlan, options: LaunchOptions)
   }
 }
 
-/** Whether the first program has said that it stands; it can be asked once the launch has ended. */
-function heard({ pipes }: Supervised): () => boolean {
+/**
+ * Whether the first program says that it stands; to be asked once the launch has ended. The word may then still be in the
+ * pipe, whose other end is closed before the command begins.
+ */
+function heard({ pipes }: Supervised): () => Promise<boolean> {
+  const pipe = pipes.get(CHILD_FDS.hold)
+  if (pipe === undefined) throw new Error('a launch without the pipe of its first program')
   let stood = false
-  pipes.get(CHILD_FDS.hold)?.once('data', () => {
+  pipe.once('data', () => {
     stood = true
   })
-  return () => stood
+  return async () => {
+    if (!stood) await drained(pipe)
+    for (const ours of pipes.values()) ours.destroy()
+    return stood
+  }
 }
 
 function killWhenAsked(supervised: Supervised, { kill, signal }: LaunchOptions): void {

@@ -1,7 +1,7 @@
 /** What bubblewrap says on its status descriptor: its init, and at the end the command's status (bwrap(1), `--json-status-fd`). */
 import type { Socket } from 'node:net'
-import { DRAIN_MS } from '../bounds.js'
 import { isJsonObject, type JsonObject } from '../json.js'
+import { drained } from './drained.js'
 
 /** Far above what bwrap writes; a program that gets at the descriptor fills no memory of ours. */
 const STATUS_BYTES_MAX = 64 * 1024
@@ -20,18 +20,8 @@ export class BwrapStatus {
   }
 
   /** Once the launch has ended: takes in what bwrap has said last, at most as long as output is waited for. */
-  async drained(): Promise<void> {
-    const { pipe } = this
-    if (pipe.readableEnded || pipe.destroyed) return
-    await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, DRAIN_MS)
-      for (const event of ['end', 'close']) {
-        pipe.once(event, () => {
-          clearTimeout(timer)
-          resolve()
-        })
-      }
-    })
+  drained(): Promise<void> {
+    return drained(this.pipe)
   }
 
   /** One JSON object a line. */

@@ -244,6 +244,8 @@ t.test('a launch, with a stand-in for sandbox-exec', async t => {
   closeSync(kept)
   t.match(given, { ending: { kind: 'exited', status: 0 }, stdout: { totalBytes: 0 }, stderr: { totalBytes: 0 } })
   t.equal(readFileSync(join(at, 'stderr'), 'utf8'), 'z\n', 'the command has the descriptor it was given')
+  for (let round = 0; round < 10; round++)
+    t.match((await run(['/bin/true'])).ending, { kind: 'exited' }, 'however short')
   t.match((await sh('kill -TERM $$')).ending, { kind: 'signalled', signal: 'SIGTERM' })
   t.match(
     (await sh('head -c 2000000 /dev/zero > big', {})).ending,
