@@ -315,6 +315,19 @@ t.test('pins', async t => {
   )
 })
 
+t.test('a pinned program that is swapped after the look runs as it was', { skip: needs('linux') }, async t => {
+  const at = place(t)
+  const guard = program(at.op, 'guard.sh', '#!/bin/sh\nexit 2\n')
+  const { hooks } = prepare(at, [{ on: 'before-call', command: [guard], digest: sum(guard) }])
+  const ready = hooks[0]?.ready()
+  if (ready === undefined || 'fault' in ready) return t.fail('it was not ready')
+  renameSync(program(at.op, 'new', '#!/bin/sh\nexit 0\n'), guard)
+  t.equal(readFileSync(ready.file, 'utf8'), '#!/bin/sh\nexit 2\n')
+  t.match(hooks[0]?.ready(), { fault: /content differs/ })
+  ready.release()
+  t.throws(() => readFileSync(ready.file), { code: 'ENOENT' }, 'the descriptor is closed')
+})
+
 t.test('what cannot be found is said once, and is no yes', async t => {
   const at = place(t)
   const env = { PATH: '/usr/bin:/bin' }
