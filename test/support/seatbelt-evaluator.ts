@@ -13,7 +13,7 @@ export interface Question {
   readonly path?: string
   /** Absent: REGULAR-FILE. */
   readonly vnodeType?: 'REGULAR-FILE' | 'DIRECTORY' | 'SYMLINK' | 'CHARACTER-DEVICE'
-  /** A mach service, a sysctl, a name of POSIX IPC. */
+  /** A mach service, a sysctl, a name of POSIX IPC, a domain of preferences. */
   readonly name?: string
   /** `host:port` of an address. */
   readonly remote?: string
@@ -84,6 +84,7 @@ const FILTERS: Readonly<Record<string, Holds>> = {
   target: ([value], { sameSandbox = false }) => value === 'same-sandbox' && sameSandbox,
   'global-name': ([value], { name }, parameters) => name === textOf(value, parameters),
   'local-name': ([value], { name }, parameters) => name === textOf(value, parameters),
+  'preference-domain': ([value], { name }, parameters) => name === textOf(value, parameters),
   'sysctl-name': ([value], { name }, parameters) => name === textOf(value, parameters),
   'sysctl-name-prefix': ([value], { name }, parameters) => name?.startsWith(textOf(value, parameters)) ?? false,
   'ipc-posix-name': ([value], { name }, parameters) => name === textOf(value, parameters),
