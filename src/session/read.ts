@@ -3,6 +3,8 @@
  * middle refuses with the number of the line, because nobody knows what stood there. Pure.
  */
 import { isUtf8 } from 'node:buffer'
+import { CALL_ARGUMENTS_DEPTH_MAX } from '../bounds.js'
+import { nestingOf } from '../json.js'
 import { type HeaderLine, headerOf, isOfAnswer, recordOf, type SessionRecord } from './records.js'
 
 export interface SessionContent {
@@ -46,7 +48,7 @@ export function readSession(bytes: Buffer): ReadSession {
     const value = parsed(bytes, line)
     // The last one may have been torn inside a block of the disk; then it ends in a newline all the same.
     if (value === undefined && line.end === bytes.length) break
-    const record = value === undefined ? 'no JSON' : recordOf(value)
+    const record = value === undefined ? 'no JSON' : isTooDeep(bytes, line) ? TOO_DEEP : recordOf(value)
     if (typeof record === 'string') return { kind: 'damage', line: line.number, why: record }
     if (!isOfAnswer(record)) answer = null
     else answer ??= { at: records.length, start: line.start }
@@ -84,6 +86,16 @@ function linesOf(bytes: Buffer): Line[] {
     start = at + 1
   }
   return lines
+}
+
+/** What stands around the arguments of a call in its line. */
+const LINE_DEPTH_MAX = CALL_ARGUMENTS_DEPTH_MAX + 8
+
+const TOO_DEEP = `nested more than ${LINE_DEPTH_MAX} levels deep, which no run has written`
+
+/** Whatever walks the conversation later would leave the stack. */
+export function isTooDeep(bytes: Buffer, { start, end }: Pick<Line, 'start' | 'end'>): boolean {
+  return end - start > 2 * LINE_DEPTH_MAX && nestingOf(bytes.toString('latin1', start, end)) > LINE_DEPTH_MAX
 }
 
 /** Undefined: no UTF-8, or no JSON. */

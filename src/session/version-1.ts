@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { isJsonObject, type JsonObject } from '../json.js'
 import type { Item } from '../wires/port.js'
 import { isSessionId } from './ids.js'
-import type { ReadSession } from './read.js'
+import { isTooDeep, type ReadSession } from './read.js'
 import { type HeaderLine, headerOf, itemOf, type SessionRecord } from './records.js'
 
 const KEYS: ReadonlySet<string> = new Set([
@@ -54,7 +54,9 @@ function isCount(value: unknown): value is number {
 
 function parsed(bytes: Buffer): unknown {
   try {
-    return isUtf8(bytes) ? (JSON.parse(bytes.toString('utf8')) as unknown) : undefined
+    return isUtf8(bytes) && !isTooDeep(bytes, { start: 0, end: bytes.length })
+      ? (JSON.parse(bytes.toString('utf8')) as unknown)
+      : undefined
   } catch {
     return undefined
   }

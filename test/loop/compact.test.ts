@@ -176,3 +176,12 @@ t.test('a conversation that has room is sent as it is', async t => {
   t.same(requests[0]?.items.slice(0, items.length), items)
   t.same(lines, ['turn 1', 'text done', 'finished completed 1'])
 })
+
+t.test('a conversation of hundreds of thousands of items is made shorter as any other', async t => {
+  const { lines } = await run([replies({ text: 'They asked much.' }), done], {
+    contextWindow: 100_000,
+    items: history(80_000, 8, 'prose'),
+  })
+  t.ok(lines.includes('compacted'))
+  t.equal(lines.at(-1), 'finished completed 2')
+})

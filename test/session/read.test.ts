@@ -8,6 +8,7 @@ import { pairItems } from '../../src/loop/conversation.js'
 import { readSession } from '../../src/session/read.js'
 import { keptUrl, lineOf, recordOf } from '../../src/session/records.js'
 import { resumeSession } from '../../src/session/store.js'
+import { readVersion1 } from '../../src/session/version-1.js'
 import type { Item } from '../../src/wires/port.js'
 import { pairing } from '../support/loop.js'
 import { projectRoot } from '../support/root.js'
@@ -123,6 +124,35 @@ t.test('what is torn and what is damaged', async t => {
   ])
   const read = readSession(broken)
   t.equal(read.kind === 'damage' && read.line, 2, 'bytes that are no UTF-8')
+})
+
+t.test('a line that is nested deeper than any run writes is damage, wherever it stands', async t => {
+  const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+  const lines: readonly string[] = [
+    text(result('c')).replace(/"output":.*?,"failed"/, `"output":${deep(200_000)},"failed"`),
+    text(call('c')).replace(/"arguments":\{.*?\}/, `"arguments":{"a":${deep(200_000)}}`),
+    text(call('c')).replace(/"arguments":\{.*?\}/, `"arguments":{"a":${deep(600)}}`),
+  ]
+  for (const line of lines) {
+    t.ok(line.length > 1_000)
+    for (const bytes of [`${HEADER}${line}${text(user('b'))}`, `${HEADER}${line}`]) {
+      const read = readSession(Buffer.from(bytes))
+      t.match(read, { kind: 'damage', line: 2, why: /levels deep/ })
+    }
+  }
+  const fits = text(call('c')).replace(/"arguments":\{.*?\}/, `"arguments":{"a":${deep(499)}}`)
+  t.equal(readSession(Buffer.from(`${HEADER}${fits}${TURN}`)).kind, 'content', 'what a call may have')
+  const old = {
+    ...JSON.parse(HEADER),
+    version: 1,
+    updated_unix: 1,
+    turns: 0,
+    usage: [],
+    items: [JSON.parse(text(result('c')))],
+  }
+  const first = JSON.stringify(old).replace(/"output":.*?,"failed"/, `"output":${deep(200_000)},"failed"`)
+  t.equal(readVersion1(Buffer.from(JSON.stringify(old))).kind, 'content')
+  t.equal(readVersion1(Buffer.from(first)).kind, 'damage')
 })
 
 t.test('damage in the middle is refused with the line, and nothing is changed', async t => {

@@ -32,7 +32,9 @@ export async function compact(run: Run): Promise<Ended | null> {
 }
 
 function replace(run: Run, items: readonly Item[]): void {
-  run.items.splice(0, run.items.length, ...items)
+  // One by one: as arguments of one call, some hundred thousand would leave the stack.
+  run.items.length = 0
+  for (const item of items) run.items.push(item)
 }
 
 /** After a failed summary the next one waits until there is more to fold. */
