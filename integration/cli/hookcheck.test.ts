@@ -120,7 +120,10 @@ t.test('exit statuses', async t => {
     [['--policy', 'ops/policy.json', clean], 2, /harness explain --json/],
     [['--policy', 'ops/none', clean], 2, /no such file/],
     [['--cache', clean], 2, /not built yet/],
-    [['--output', 'no/where', ...ws, clean], 2, /--output .*cannot be written/],
+    [['--output', 'no/where', ...ws, clean], 2, /the report .*cannot be written \(ENOENT\)/],
+    [['--output', 'ops', ...ws, clean], 2, /cannot be written/],
+    [['--output', 'ops/loop', ...ws, clean], 2, /is a link: name the file itself/],
+    [['--output', '/dev/null', ...ws, clean], 0, /1 hook/],
     [['--version'], 0, /^hookcheck \d/],
     [['--help'], 0, /Exit status:/],
     [['--list-rules'], 0, /HC912/],
@@ -377,6 +380,11 @@ t.test('the write set of the very policy', { skip: needs('bubblewrap') }, async 
     0,
   )
   t.match(await hookcheck(at, ['--policy', at.write('ws/policy.json', explained.stdout), file]), {
+    status: 2,
+    stderr: /says what the agent likes/,
+  })
+  symlinkSync('../ws/policy.json', join(at.path, 'ops/linked.json'))
+  t.match(await hookcheck(at, ['--policy', 'ops/linked.json', file]), {
     status: 2,
     stderr: /says what the agent likes/,
   })

@@ -6,7 +6,7 @@ import type { Given } from '../parse.js'
 import { wantsColor } from '../render.js'
 import { oneLine } from '../terminal-text.js'
 import type { Audited } from './auditing.js'
-import { putLock } from './put-lock.js'
+import { putFile } from './put-file.js'
 import { textReport } from './text.js'
 import { writeAll } from './write-report.js'
 
@@ -34,7 +34,7 @@ export function pin(given: Given, facts: ReportFacts, audited: Audited, io: Io):
     io.err.write('the lock was not written: mend the errors above, or approve them with --fail-on never\n')
     return 1
   }
-  putLock(lock.path, lockText(lock))
+  putFile({ path: lock.path, what: 'the lock', mode: 0o600 }, lockText(lock))
   io.out.write(`${oneLine(lock.path, 4_096)}\n`)
   return 0
 }

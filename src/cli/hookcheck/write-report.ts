@@ -1,13 +1,12 @@
 /** The report in the format that was asked for, to stdout or a file. Formats are loaded when they are written. */
-import { writeFileSync } from 'node:fs'
 import { basename, relative, resolve } from 'node:path'
-import { errnoOf, Refusal } from '../../errors.js'
 import type { Report, Threshold } from '../../hookcheck/report.js'
 import type { Rule } from '../../hookcheck/rule.js'
 import { type Io, isTerminal } from '../io.js'
 import type { Given } from '../parse.js'
 import { wantsColor } from '../render.js'
 import { type Format, formatOf } from './options.js'
+import { putFile } from './put-file.js'
 import { textReport } from './text.js'
 
 /** As a repository names it: relative to here, or the last component where it lies elsewhere. */
@@ -28,7 +27,7 @@ export async function writeReport(given: Given, written: Written, io: Io): Promi
   const output = given.one('--output')
   if (output !== undefined) {
     const text = [...(await formatted(format, written, false))].join('')
-    putReport(resolve(io.cwd, output), text)
+    putFile({ path: resolve(io.cwd, output), what: 'the report', mode: 0o666 }, text)
   }
   const shown = output === undefined ? format : 'text'
   writeAll(await formatted(shown, written, wantsColor(io.env, isTerminal(1))), io.out)
@@ -75,14 +74,4 @@ function escapedJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/gu, char =>
     [...char.split('')].map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
   )
-}
-
-function putReport(path: string, text: string): void {
-  try {
-    writeFileSync(path, text)
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new Refusal('write-failed', { path, errno }, `--output ${path} cannot be written (${errno})`)
-  }
 }

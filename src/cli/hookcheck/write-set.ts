@@ -1,7 +1,14 @@
 /** What the agent can write, from the words of the command line: the flags of a run, or the policy that explain printed. */
 import { resolve } from 'node:path'
 import { Refusal } from '../../errors.js'
-import { type NamedPlace, type WriteSetRequest, writeSetOfPolicy } from '../../hooks/write-set.js'
+import { walkSteps } from '../../hooks/steps.js'
+import {
+  makeWriteSet,
+  type NamedPlace,
+  reachOf,
+  type WriteSetRequest,
+  writeSetOfPolicy,
+} from '../../hooks/write-set.js'
 import { isJsonObject, type Json, type JsonObject } from '../../json.js'
 import { isUnseen, realFiles } from '../../paths/file-view.js'
 import { policyRequest } from '../confinement-options.js'
@@ -61,15 +68,17 @@ function policyFile(path: string): WriteSetRequest {
     const now = realFiles.lstat(place)
     if (isUnseen(now) || now.dev !== identity.dev || now.ino !== identity.ino)
       throw bad(`${place} is not what it was when the policy was printed`)
-    if (path === place || path.startsWith(`${place}/`))
-      throw bad(`it lies in ${place}, where the agent can write, so it says what the agent likes`)
   }
-  return writeSetOfPolicy({
+  const request = writeSetOfPolicy({
     workspace: landed,
     writes: writes.flatMap(rule => rule ?? []),
     protects: protects.flatMap(rule => rule ?? []),
     selfBinds: bound as readonly string[],
   })
+  const set = makeWriteSet(request, realFiles, { cwd: '/', platform: process.platform })
+  const reach = reachOf(walkSteps(path, '/', realFiles), set)
+  if (reach === null) return request
+  throw bad(`it lies in ${reach.root}, where the agent can write, so it says what the agent likes`)
 }
 
 function parsed(text: string): Json {
