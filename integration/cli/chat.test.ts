@@ -291,6 +291,27 @@ t.test('lines are edited by the terminal; Esc cancels an answer, and the convers
   t.same(filed(at.dir).kinds, [...['user-text', 'end'], ...['user-text', 'assistant-text', 'turn', 'end']])
 })
 
+t.test('lines that are pasted together, or typed while an answer comes, are each answered', onTerminal, async t => {
+  const slow = { ...says('Slowly.'), fault: { stall_ms: 800 } }
+  const at = await place(t, [says('One.'), says('Two.'), slow, says('Four.'), says('Five.')])
+  const { chat, over } = await inFront(t, at)
+  await chat.seen('> ')
+  chat.type('first\rsecond\r')
+  await chat.seen('Two.')
+  await chat.seen('> ', 3)
+  chat.type('third\r')
+  await chat.seen('turn 3')
+  await sleep(200)
+  chat.type('fourth\rfif')
+  await chat.seen('Four.')
+  chat.type('th\r')
+  await chat.seen('Five.')
+  chat.type('exit\r')
+  t.match(await over(), { status: 0 })
+  const asked = filed(at.dir).records.flatMap(record => (record.kind === 'user-text' ? [record.text] : []))
+  t.same(asked, ['first', 'second', 'third', 'fourth', 'fifth'])
+})
+
 t.test(
   'Ctrl-C in a tool ends its tree, and its call is recorded as failed; Ctrl-D ends the chat',
   onTerminal,

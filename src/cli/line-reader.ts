@@ -55,6 +55,12 @@ export class LineReader {
     })
   }
 
+  /** Takes in what somebody else has read of the same terminal. Answers what of it is the beginning of a line. */
+  typed(bytes: Uint8Array): string {
+    if (bytes.length > 0) this.#push(Buffer.from(bytes))
+    return Buffer.concat(this.#parts).toString()
+  }
+
   /** Forgets what was typed ahead. */
   drop(): void {
     this.#ready.length = 0

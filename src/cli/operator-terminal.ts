@@ -26,6 +26,11 @@ interface Question {
 /** A question holds the process also while it is suspended and nothing is read: a timer that does nothing does that. */
 const HOLD_MS = 3_600_000
 
+/** More than a person pastes; what comes after it is dropped. */
+const TYPED_AHEAD_BYTES_MAX = 65_536
+const NEWLINE = 0x0a
+const RETURN = 0x0d
+
 export class OperatorTerminal implements ApprovalTerminal {
   readonly #lines: ApprovalTerminal
   #keys: KeyReader | null = null
@@ -33,6 +38,8 @@ export class OperatorTerminal implements ApprovalTerminal {
   #resting = false
   #gone = false
   #question: Question | null = null
+  /** What was typed or pasted beside keys and questions: in its own mode the terminal would have kept it for the next line. */
+  #ahead: number[] = []
   readonly #onData = (bytes: Buffer): void => this.#keys?.push(bytes)
 
   constructor(
@@ -83,7 +90,10 @@ export class OperatorTerminal implements ApprovalTerminal {
   }
 
   #typed(byte: number): void {
-    if (this.#question === null) return
+    if (this.#question === null) {
+      if (this.#ahead.length < TYPED_AHEAD_BYTES_MAX) this.#ahead.push(byte === RETURN ? NEWLINE : byte)
+      return
+    }
     const edited = this.#question.editor.take(byte)
     if (edited.kind === 'done') this.#question.settle(edited.line)
     else if (edited.echo.length > 0) this.output.write(edited.echo)
@@ -119,6 +129,13 @@ export class OperatorTerminal implements ApprovalTerminal {
   work(): void {
     this.#resting = false
     this.#take()
+  }
+
+  /** What was typed while single keys were read, told once; Enter is a newline, as the terminal's own mode has it. */
+  takeTyped(): Uint8Array {
+    const typed = Uint8Array.from(this.#ahead)
+    this.#ahead = []
+    return typed
   }
 
   /** Gives the terminal back and reads no more. */

@@ -5,6 +5,7 @@
  * At the prompt the terminal is in its own mode, with its own editing; keys are read while an answer is on its way.
  */
 import { Refusal } from '../../errors.js'
+import { escapeControls } from '../../loop/approval-text.js'
 import { type Chat, openChat } from '../../loop/chat.js'
 import type { LoopEnd } from '../../loop/run-state.js'
 import { eitherSignal } from '../../supervise/on-abort.js'
@@ -39,6 +40,8 @@ type Prompted = { readonly kind: 'line'; readonly text: string } | { readonly ki
 class Talk {
   readonly #lines = new LineReader(process.stdin)
   readonly #prompts: boolean
+  /** The beginning of a line that was typed ahead: shown once, since the terminal has not echoed it. */
+  #begun = ''
   /** Of the last answer; null: there was none. */
   #last: LoopEnd | null = null
 
@@ -67,15 +70,21 @@ class Talk {
     const part = io.openPart()
     conversation.terminal?.work()
     try {
-      const end = await chat.say(text, part.stop)
-      // As the terminal does with what was typed when Ctrl-C is pressed.
-      if (part.stop.aborted && io.stdinIsTerminal) this.#lines.drop()
-      return end
+      return await chat.say(text, part.stop)
     } finally {
       conversation.terminal?.rest()
+      this.#typedMeanwhile(part.stop.aborted)
       part.close()
       conversation.answered()
     }
+  }
+
+  /** What was typed while the answer came is for the next lines; a cancel drops it, as the terminal does at Ctrl-C. */
+  #typedMeanwhile(cancelled: boolean): void {
+    const { conversation, io } = this.seams
+    const typed = conversation.terminal?.takeTyped() ?? new Uint8Array()
+    if (cancelled && io.stdinIsTerminal) this.#lines.drop()
+    else this.#begun = this.#lines.typed(typed)
   }
 
   async #prompt(): Promise<Prompted> {
@@ -90,6 +99,7 @@ class Talk {
         if (status !== null) return { kind: 'over', status }
       } else if (value.kind === 'stopped') {
         // Ctrl-C at the prompt takes the line back, as in a shell.
+        if (this.seams.io.stdinIsTerminal) this.#lines.drop()
         if (this.#prompts) this.seams.io.err.write('\n')
       } else if (value.text.trim() === LEAVE) return { kind: 'over', status: await this.#closed() }
       else if (value.text.trim() !== '') return { kind: 'line', text: value.text }
@@ -97,7 +107,8 @@ class Talk {
   }
 
   #show(): void {
-    if (this.#prompts) this.seams.io.err.write('> ')
+    if (this.#prompts) this.seams.io.err.write(`> ${this.seams.io.stdinIsTerminal ? escapeControls(this.#begun) : ''}`)
+    this.#begun = ''
   }
 
   /** Where nobody is in front, INT at the prompt is meant for the chat. */
