@@ -26,7 +26,11 @@ export async function harness(words: readonly string[], options: Options = {}): 
     stripFinalNewline: false,
   })
   const stdout = String(ran.stdout ?? '')
-  checkRecords(words, { cwd: String(options.cwd ?? process.cwd()), stdout, whole: ran.signal === undefined && ran.exitCode !== 130 })
+  checkRecords(words, {
+    cwd: String(options.cwd ?? process.cwd()),
+    stdout,
+    whole: ran.signal === undefined && ran.exitCode !== 130,
+  })
   return { status: ran.exitCode, signal: ran.signal, stdout, stderr: String(ran.stderr ?? '') }
 }
 
