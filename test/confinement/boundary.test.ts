@@ -54,7 +54,11 @@ t.test('how a launch ended', async t => {
       facts: { release: ran(152), counts: { ...NO_COUNTS, cpuMs: 20 } },
       ending: { kind: 'signalled', signal: 'SIGXCPU', core: null },
     },
-    { name: 'where nobody counts', facts: { release: ran(152) }, ending: { kind: 'signalled', signal: 'SIGXCPU' } },
+    {
+      name: 'where nobody counts',
+      facts: { release: ran(152) },
+      ending: { kind: 'bound', name: 'cpu', limit: 1_000, seen: null },
+    },
     {
       name: 'much time, but another end',
       facts: { release: ran(1), counts: { ...NO_COUNTS, cpuMs: 5_000 } },
@@ -63,7 +67,7 @@ t.test('how a launch ended', async t => {
     {
       name: 'a signal that leaves no count',
       facts: { release: ran(153) },
-      ending: { kind: 'signalled', signal: 'SIGXFSZ' },
+      ending: { kind: 'bound', name: 'file-size', limit: 1_000, seen: null },
     },
     {
       name: 'memory',
