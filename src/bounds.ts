@@ -122,6 +122,8 @@ export const MESSAGES_OUTPUT_TOKENS_DEFAULT = 4_096
 /** What a provider says of its refusal; over these it is left out. */
 export const REFUSAL_CATEGORY_BYTES_MAX = 128
 export const REFUSAL_EXPLANATION_BYTES_MAX = 2_048
+/** Any file that is named on the command line and read whole; what it is for has a bound of its own below this. */
+export const OPERATOR_FILE_BYTES_MAX = 4 * MiB
 /** A key or a token file; a token's JSON document has a few KiB. */
 export const CREDENTIAL_BYTES_MAX = 64 * KiB
 

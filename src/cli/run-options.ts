@@ -1,11 +1,11 @@
 /** The numbers and words of `run`'s flags → budget, sampling, rates. Pure but for reading the rate card. */
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CONTEXT_WINDOW_TOKENS_DEFAULT } from '../bounds.js'
-import { errnoOf, Refusal } from '../errors.js'
+import { Refusal } from '../errors.js'
 import type { Budget } from '../loop/budget.js'
 import { parseRates, type RateCard } from '../loop/rates.js'
 import type { Sampling } from '../loop/run-state.js'
+import { readOperatorFile } from './operator-file.js'
 import type { Given } from './parse.js'
 
 const WHOLE = /^\d{1,15}$/
@@ -79,13 +79,7 @@ export function headersOf(given: Given, env: NodeJS.ProcessEnv): Record<string, 
   )
 }
 
-/** A text file the operator named. Throws `file-unreadable` with the flag that named it. */
+/** A text file the operator named. Throws `file-unreadable` and `too-large` with the flag that named it. */
 export function readText(path: string, flag: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new Refusal('file-unreadable', { path, errno }, `${flag} ${path} cannot be read (${errno})`)
-  }
+  return Buffer.from(readOperatorFile(path, flag)).toString()
 }
