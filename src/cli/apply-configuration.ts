@@ -33,7 +33,9 @@ export function applyConfiguration({ command, given, cwd, path }: ConfigurationR
   const values = new Map(given.values)
   const told = new Map<string, string>()
   for (const [flag, { value, origin }] of resolved) {
-    if (origin.kind === 'typed' || !reaches.has(flag)) continue
+    if (origin.kind === 'typed') continue
+    if (!FLAG_NAMES.has(flag.slice(2))) throw notBuilt(flag, `${flag} (${originText(origin)} of ${path})`)
+    if (!reaches.has(flag)) continue
     values.set(flag, value)
     told.set(flag, originText(origin))
   }
@@ -41,11 +43,12 @@ export function applyConfiguration({ command, given, cwd, path }: ConfigurationR
   const applied = new Given(values, { typed, tables: told, configuration: configurationOf(document, tables) })
   const unbuilt = flags.find(({ name, built }) => !built && applied.has(name))
   if (unbuilt === undefined) return applied
-  throw new Refusal(
-    'not-built-yet',
-    { option: unbuilt.name },
-    `${applied.told(unbuilt.name)} is not built yet: leave it out`,
-  )
+  throw notBuilt(unbuilt.name, applied.told(unbuilt.name))
+}
+
+/** Also for a key whose option no command has yet: a value that reaches nothing is not taken as if it did. */
+function notBuilt(option: string, told: string): Refusal {
+  return new Refusal('not-built-yet', { option }, `${told} is not built yet: leave it out`)
 }
 
 /** The file, read and checked; null where there is none after all. */

@@ -17,6 +17,9 @@ const CHOICES: readonly ConfineChoice[] = [
   'container',
 ]
 
+/** Those that a refusal may advise: the others are known by name and do not stand. */
+const ADVISED = CHOICES.filter(name => name !== 'landlock' && name !== 'container')
+
 /** Commands whose work is to launch: `off` is refused there and `auto` is the default (decisions 1). */
 const LAUNCHES: ReadonlySet<CommandName> = new Set(['exec', 'explain'])
 
@@ -25,10 +28,11 @@ export function confineChoice(command: CommandName, given: Given): ConfineChoice
   const choice = word ?? (LAUNCHES.has(command) ? 'auto' : 'off')
   const known = CHOICES.find(name => name === choice)
   if (known === undefined) {
+    const advised = ADVISED.filter(name => name !== 'off' || !LAUNCHES.has(command))
     throw new Refusal(
       'boundary-unknown',
-      { name: choice, known: CHOICES },
-      `--confine ${choice}: write one of ${CHOICES.join(', ')}`,
+      { name: choice, known: advised },
+      `--confine ${choice}: write one of ${advised.join(', ')}`,
     )
   }
   if (known === 'off' && LAUNCHES.has(command)) {

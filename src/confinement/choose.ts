@@ -13,6 +13,9 @@ const BUILT: Readonly<Record<HostFacts['platform'], readonly BoundaryName[]>> = 
   other: [],
 }
 
+/** What a refusal may advise: boundaries that stand somewhere. */
+const ADVISED: readonly BoundaryName[] = Object.values(BUILT).flat()
+
 /**
  * The boundaries to try, strongest first; at least one. Refuses `confinement-off` for `off`, `boundary-unknown` for a
  * name that is none, `not-built-yet` for one that is named and does not stand, `boundary-unavailable` where this machine
@@ -28,8 +31,8 @@ export function chooseBoundary(choice: ConfineChoice, facts: HostFacts): readonl
     return names.length === 0 ? unavailable(facts) : (problemOf(facts) ?? names)
   }
   if (!KNOWN.includes(choice)) {
-    const text = `there is no boundary named ${JSON.stringify(choice)}: use off, native, auto, ${KNOWN.join(', ')}`
-    return new Refusal('boundary-unknown', { name: choice, known: KNOWN }, text)
+    const text = `there is no boundary named ${JSON.stringify(choice)}: use off, native, auto, ${ADVISED.join(', ')}`
+    return new Refusal('boundary-unknown', { name: choice, known: ADVISED }, text)
   }
   if (built.includes(choice)) return problemOf(facts) ?? [choice]
   if (choice === 'seatbelt') return seatbeltProblem(facts) ?? [choice]

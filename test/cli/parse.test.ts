@@ -142,6 +142,16 @@ t.test('the boundary that a command defaults to', async t => {
   t.equal(confineChoice('exec', given(['exec', 'true'])), 'auto')
   t.equal(refusalOf(() => confineChoice('exec', given(['exec', '--confine', 'off', 'true']))).code, 'confinement-off')
   t.equal(refusalOf(() => confineChoice('run', given(['run', '--confine', 'docker']))).code, 'boundary-unknown')
+  t.match(
+    refusalOf(() => confineChoice('run', given(['run', '--confine', 'docker']))).message,
+    /bubblewrap-hostproc, seatbelt$/,
+    'only what stands is advised',
+  )
+  t.match(
+    refusalOf(() => confineChoice('exec', given(['exec', '--confine', 'docker', 'true']))).message,
+    /write one of native/,
+    'and no off to a command that refuses it',
+  )
 })
 
 t.test('limits: units, ranges and nonsense (A16)', async t => {
