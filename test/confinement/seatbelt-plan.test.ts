@@ -22,9 +22,13 @@ import type { HostFacts, LaunchPlan } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import type { Outcome } from '../../src/outcome.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
+import { closeInherited } from '../../src/supervise/descriptors.js'
 import { DEBIAN, policy, request, rule } from '../support/confinement-fakes.js'
 import { scratch } from '../support/scratch.js'
 import { MACOS } from '../support/seatbelt-policies.js'
+
+// What started the tests may have left descriptors to us that a launch refuses to pass on.
+closeInherited()
 
 const shared = policy({
   workspace: rule('/usr/share'),
