@@ -190,7 +190,7 @@ t.test('a recording that cannot be written ends with 1, and what could not be re
 
 t.test('the README: a scenario shows that a hook holds, and that a missing one does not', async t => {
   const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
-  const document = /```yaml\n(version: 1\nmodel: scripted\n[^`]*private[^`]*)```/.exec(readme)?.[1] ?? ''
+  const document = /```yaml\n(version: 1\nmodel: scripted\n[^`]*failed: true[^`]*)```/.exec(readme)?.[1] ?? ''
   const ws = scratch({ '.env': 'KEY=value\n' })
   const script = '#!/bin/sh\necho "that file is private" >&2\nexit 2\n'
   const operator = scratch({ 'private.yaml': document, 'private.sh': script })
