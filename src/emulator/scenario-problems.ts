@@ -1,6 +1,7 @@
 /** What is wrong with a scenario document, each with its line and column. Pure. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
+import { nearest } from '../hooks/nearest.js'
 import { SCENARIO_SCHEMA } from './scenario-schema.js'
 
 /** `line` and `column` from 1. */
@@ -91,26 +92,4 @@ function unknownKey(key: string, schema: unknown): string {
   const near = nearest(key, known)
   const help = near === null ? `; known here: ${known.join(', ')}` : `, did you mean ${near}?`
   return `unknown key ${JSON.stringify(key)}${help}`
-}
-
-/** The known key within two edits of `key`, or null. */
-function nearest(key: string, known: readonly string[]): string | null {
-  const [best] = known
-    .map(name => ({ name, edits: editDistance(key.toLowerCase(), name) }))
-    .sort((a, b) => a.edits - b.edits)
-  return best && best.edits <= 2 ? best.name : null
-}
-
-/** Levenshtein distance. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (const [i, left] of a.split('').entries()) {
-    const next = [i + 1]
-    for (const [j, right] of b.split('').entries()) {
-      const replaced = (row[j] ?? 0) + (left === right ? 0 : 1)
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }
