@@ -1,5 +1,5 @@
 /** Loose readers of what endpoints send, and the reply made of it without its empty parts. Pure. */
-import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { compactJson, isJsonObject, type Json, type JsonObject } from '../json.js'
 import type { ScenarioCall, ScenarioReply } from './scenario.js'
 
 /** A stream put together as the whole answer it stands for. */
@@ -35,8 +35,7 @@ export function callOf(id: Json | undefined, name: Json | undefined, text: strin
 function argumentsOf(text: string): ScenarioCall['arguments'] {
   try {
     const value: unknown = JSON.parse(text)
-    const compact = text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
-    return isJsonObject(value) && JSON.stringify(value) === compact ? value : text
+    return isJsonObject(value) && JSON.stringify(value) === compactJson(text) ? value : text
   } catch {
     return text
   }
