@@ -70,6 +70,10 @@ t.test('parts of a text stand as they were written', async t => {
   t.equal(memberText('{"a":1,"\\u0061":2.0}', 'a'), '2.0', 'of one key twice, the last')
   t.equal(memberText('{"__proto__":1.0}', '__proto__'), '1.0')
   t.equal(memberText('{"a":{"b":1}}', 'b'), undefined)
+  t.equal(memberText('{}', 'a'), undefined)
+  const text = '{ "a" : 1.50, "b{" : {"c":[1,"}\\"]"]} , "\\u0061":"x,y" , "d":[ ] }'
+  const members = ['a', 'b{', 'd'].map(key => memberText(text, key))
+  t.strictSame(members, ['"x,y"', '{"c":[1,"}\\"]"]}', '[ ]'])
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(3), (value, indent) => {
       const text = JSON.stringify(value, null, indent)

@@ -4,7 +4,7 @@
  * for not having happened. An end that the record does not hold is not made up. Pure.
  */
 import { isUtf8 } from 'node:buffer'
-import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { isJsonObject, type Json, type JsonObject, memberText } from '../json.js'
 import { Fnv1a } from './fnv1a.js'
 import {
   isCount,
@@ -16,7 +16,6 @@ import {
   type Sums,
   usageOf,
 } from './metaharness-payloads.js'
-import { rawMembers } from './raw-members.js'
 
 /** One line without its newline. */
 export interface RecordLine {
@@ -65,7 +64,7 @@ export class MetaharnessConverter {
   /** The arguments of a call stand as they were written in `record`: no number of theirs loses a digit. */
   #line(payload: Payload, record: string | null): string {
     this.#seq += 1
-    const input = record === null ? undefined : rawMembers(record).get('arguments')
+    const input = record === null ? undefined : memberText(record, 'arguments')
     const members = Object.entries({ format: 'metaharness.event/1', seq: this.#seq, ...payload }).map(
       ([key, value]) => {
         const text = key === 'input' && input !== undefined ? input : JSON.stringify(value)

@@ -2,7 +2,6 @@ import t from 'tap'
 import { RECORD_LINE_BYTES_MAX } from '../../src/bounds.js'
 import { Fnv1a } from '../../src/report/fnv1a.js'
 import { MetaharnessConverter } from '../../src/report/metaharness.js'
-import { rawMembers } from '../../src/report/raw-members.js'
 import { RecordLines } from '../../src/report/record-lines.js'
 import { EVENTS, STOPS } from '../support/record-samples.js'
 
@@ -62,19 +61,6 @@ t.test('the digest', async t => {
   t.equal(of(Buffer.from('foobar')), '85944171f73967e8')
   const bytes = Buffer.from(Array.from({ length: 2_000 }, (_, index) => (index * 167) % 256))
   t.equal(of(bytes), fnv(bytes))
-})
-
-t.test('members as they are written', async t => {
-  const text = '{ "a" : 1.50, "b{" : {"c":[1,"}\\"]"]} , "\\u0061":"x,y" , "d":[ ] }'
-  t.strictSame(
-    [...rawMembers(text)],
-    [
-      ['a', '"x,y"'],
-      ['b{', '{"c":[1,"}\\"]"]}'],
-      ['d', '[ ]'],
-    ],
-  )
-  t.equal(rawMembers('{}').size, 0)
 })
 
 t.test('a run', async t => {
