@@ -5,10 +5,18 @@
  * outlives its parent is not found, nor one that hides its environment (PR_SET_DUMPABLE of prctl(2), a set-id program);
  * only a namespace holds those.
  */
-import { readFileSync } from 'node:fs'
 import { systemClock } from './deadline.js'
 import { GroupTree } from './group-kill.js'
-import { isAlive, lastPid, type ProcessState, pidsAtMost, processIds, processState, signalled } from './processes.js'
+import {
+  environmentOf,
+  isAlive,
+  lastPid,
+  type ProcessState,
+  pidsAtMost,
+  processIds,
+  processState,
+  signalled,
+} from './processes.js'
 import type { Leader, Tree } from './tree.js'
 
 /** Name of the cookie; its value is the launch id. */
@@ -56,9 +64,8 @@ export function look(request: SweepRequest): Look {
   let readable = true
   for (const [pid, state] of states) {
     const environment = environmentOf(pid)
-    // Empty for the moment in which a program is being replaced by another (execve(2)).
     if (environment === '') readable = false
-    if (environment?.includes(mark) || (sessionIsOurs && state.session === leader)) ours.add(pid)
+    if (`\0${environment ?? ''}`.includes(mark) || (sessionIsOurs && state.session === leader)) ours.add(pid)
   }
   addRelated(ours, states)
   ours.delete(leader)
@@ -71,16 +78,6 @@ function isCandidate(leader: number, ageMs: number): (pid: number) => boolean {
   const inOrderMs = pidsAtMost() >= MANY_PIDS ? IN_ORDER_MS.ofMany : IN_ORDER_MS.ofFew
   if (last === null || ageMs > inOrderMs) return pid => pid !== process.pid
   return last >= leader ? pid => pid > leader && pid <= last : pid => pid > leader || pid <= last
-}
-
-/** Null where it may not be read, or the process has gone. */
-function environmentOf(pid: number): string | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/environ`, 'latin1')
-    return text === '' ? '' : `\0${text}`
-  } catch {
-    return null
-  }
 }
 
 /** A session that one of ours is in was begun by one of ours: nobody can be moved into a session (setsid(2)). */

@@ -41,11 +41,15 @@ const FIXES: Readonly<Record<string, string>> = {
 /** The descriptor that lists the folder is gone by now: what cannot be read any more cannot be inherited. */
 function closesOnExec(fd: number): boolean {
   try {
-    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1]
-    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0
+    return (flagsIn(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) & CLOSE_ON_EXEC) !== 0
   } catch {
     return true
   }
+}
+
+/** Those of open(2), in octal; 0 where there are none. */
+function flagsIn(fdinfo: string): number {
+  return Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(fdinfo)?.[1] ?? '0', 8)
 }
 
 /** Looked for once: only what came to us is inheritable, never what Node opens, and the look costs as much as a short file. */
@@ -112,7 +116,7 @@ export interface DescriptorState {
 /** Throws the system's error where there is no /proc to ask. */
 export function descriptorState(fd: number): DescriptorState {
   const text = readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')
-  const flags = Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(text)?.[1] ?? '0', 8)
+  const flags = flagsIn(text)
   const position = Number(/^pos:\s*(\d+)$/m.exec(text)?.[1] ?? 0)
   // The two lowest bits are the access mode (open(2)); 3 is a descriptor for neither.
   return { position, readable: (flags & 3) === constants.O_RDONLY || (flags & 3) === constants.O_RDWR }

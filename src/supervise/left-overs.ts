@@ -11,7 +11,7 @@ import { GUARD, guardCookie } from './guardian.js'
 import { LeftOverFolder, writeLine } from './left-over-folder.js'
 import { type LaunchLine, type LeftOverRecord, parseRecord, type RunLine } from './left-over-lines.js'
 import { type ListedProcess, type ProcessLister, procLister } from './process-list.js'
-import { ownPidNamespace, ownStartTime, processState, signalled } from './processes.js'
+import { ownStartTime, pidNamespaceOf, processState, signalled } from './processes.js'
 
 /** What a record needs of the machine; tests give their own. */
 export interface LeftOverHost {
@@ -30,7 +30,7 @@ export interface LeftOverHost {
 export const leftOverHost: LeftOverHost = {
   list: procLister,
   bootId: () => read(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()),
-  pidNamespace: ownPidNamespace,
+  pidNamespace: () => pidNamespaceOf('self'),
   startTime: pid => processState(pid)?.startTime ?? null,
   kill: target => void signalled(target, 'SIGKILL'),
   pid: process.pid,

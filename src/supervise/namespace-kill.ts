@@ -3,9 +3,8 @@
  * init, on which the kernel kills the rest and lets the init go only when nothing is left. So "init is gone" proves
  * "everything is gone", in whatever session or group it was.
  */
-import { readlinkSync } from 'node:fs'
 import { GroupTree, groupHost } from './group-kill.js'
-import { isAlive, processIds, processState, signalled } from './processes.js'
+import { isAlive, pidNamespaceOf, processIds, processState, signalled } from './processes.js'
 import type { Leader, Tree } from './tree.js'
 
 export interface NamespaceHost {
@@ -27,20 +26,12 @@ export const namespaceHost: NamespaceHost = {
     return state && { parent: state.parent, alive: isAlive(state), startTime: state.startTime }
   },
   group: pid => processState(pid)?.group ?? null,
-  namespace: namespaceOf,
+  namespace: pidNamespaceOf,
   members(init) {
-    const namespace = namespaceOf(init)
-    return namespace === null ? [] : processIds().filter(pid => pid !== init && namespaceOf(pid) === namespace)
+    // A process that is not ours to look at cannot be in a namespace of ours.
+    const namespace = pidNamespaceOf(init)
+    return namespace === null ? [] : processIds().filter(pid => pid !== init && pidNamespaceOf(pid) === namespace)
   },
-}
-
-/** Null for a process that has ended and for one that is not ours to look at, which cannot be in a namespace of ours. */
-function namespaceOf(pid: number): string | null {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/pid`).replace(/\D/g, '')
-  } catch {
-    return null
-  }
 }
 
 /** Members looked at in one go, about a millisecond's worth, and the pause before the next. */

@@ -7,7 +7,7 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
-import { ownPidNamespace, ownStartTime, processState, procIsOurs } from './processes.js'
+import { ownStartTime, pidNamespaceOf, processState, procIsOurs } from './processes.js'
 
 const PREFIX = 'b10x-harness'
 const NAME = /^b10x-harness-(\d+)-(\d+)-(\d+)-/
@@ -75,7 +75,7 @@ function mayBeWritten(file: string, folder: string): Refusal {
 
 /** Pid, start time and pid namespace: the pid alone may be another process's by the time or from where somebody looks. */
 function ownName(): string {
-  return `${process.pid}-${ownStartTime()}-${ownPidNamespace() ?? NO_NAMESPACE}`
+  return `${process.pid}-${ownStartTime()}-${pidNamespaceOf('self') ?? NO_NAMESPACE}`
 }
 
 /**
@@ -85,7 +85,7 @@ function ownName(): string {
 export function removeLeftOvers(parent: string): string[] {
   if (process.platform === 'linux' && !procIsOurs()) return []
   const removed: string[] = []
-  const here = ownPidNamespace() ?? NO_NAMESPACE
+  const here = pidNamespaceOf('self') ?? NO_NAMESPACE
   for (const name of readdirSync(parent)) {
     const [, pid, startTime, namespace] = NAME.exec(name) ?? []
     if (pid === undefined || startTime === undefined || namespace !== here) continue

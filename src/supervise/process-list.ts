@@ -3,8 +3,7 @@
  * A list is a moment: by the time it is used a process may be gone and its number somebody else's, so whoever signals asks
  * for the start time again.
  */
-import { readFileSync } from 'node:fs'
-import { isAlive, processIds, processState } from './processes.js'
+import { environmentOf, isAlive, processIds, processState } from './processes.js'
 
 export interface ListedProcess {
   readonly pid: number
@@ -28,19 +27,22 @@ export const procLister: ProcessLister = () =>
       const state = processState(pid)
       if (state === null) return []
       const { parent, group, startTime } = state
-      return [{ pid, parent, group, startTime, alive: isAlive(state), variable: name => procVariable(pid, name) }]
+      return [
+        {
+          pid,
+          parent,
+          group,
+          startTime,
+          alive: isAlive(state),
+          variable: name => valueIn(environmentOf(pid)?.split('\0'), name),
+        },
+      ]
     }),
   )
 
-function procVariable(pid: number, name: string): string | null {
-  try {
-    const found = readFileSync(`/proc/${pid}/environ`, 'latin1')
-      .split('\0')
-      .find(entry => entry.startsWith(`${name}=`))
-    return found?.slice(name.length + 1) ?? null
-  } catch {
-    return null
-  }
+function valueIn(entries: readonly string[] | undefined, name: string): string | null {
+  const found = entries?.find(entry => entry.startsWith(`${name}=`))
+  return found?.slice(name.length + 1) ?? null
 }
 
 /** Each column by an option of its own: in BSD's ps everything after a `=` is a heading (ps(1)). */
@@ -77,11 +79,6 @@ export function parsePs(text: string): ListedProcess[] {
     group: Number(group),
     startTime,
     alive: !state?.startsWith('Z'),
-    variable: name => wordValue(words, name),
+    variable: name => valueIn(words.split(' '), name),
   }))
-}
-
-function wordValue(words: string, name: string): string | null {
-  const found = words.split(' ').find(word => word.startsWith(`${name}=`))
-  return found?.slice(name.length + 1) ?? null
 }

@@ -104,10 +104,25 @@ export function mayMakeNamespaces(): boolean {
   }
 }
 
-/** Number of our pid namespace, decimal: what a pid means elsewhere it does not mean here. Null where there are none, or it cannot be read. */
-export function ownPidNamespace(): string | null {
+/**
+ * Number of the pid namespace that a process is in, decimal: what a pid means elsewhere it does not mean here. Null where
+ * there are none, for a process that has ended, and for one that is not ours to look at.
+ */
+export function pidNamespaceOf(pid: number | 'self'): string | null {
   try {
-    return readlinkSync('/proc/self/ns/pid').replace(/\D/g, '') || null
+    return readlinkSync(`/proc/${pid}/ns/pid`).replace(/\D/g, '') || null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * The environment a process was started with, each entry ended by a NUL (proc_pid_environ(5)). Empty for the moment in which
+ * its program is being replaced by another (execve(2)); null where it may not be read, or the process has gone.
+ */
+export function environmentOf(pid: number): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1')
   } catch {
     return null
   }

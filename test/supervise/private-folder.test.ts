@@ -16,7 +16,7 @@ import t from 'tap'
 import { inheritable, inheritableRefusal } from '../../src/supervise/descriptors.js'
 import { FifoPool } from '../../src/supervise/fifo-pool.js'
 import { PrivateFolder, removeLeftOvers } from '../../src/supervise/private-folder.js'
-import { ownPidNamespace, processState } from '../../src/supervise/processes.js'
+import { pidNamespaceOf, processState } from '../../src/supervise/processes.js'
 import { runToEnd } from '../../src/supervise/spawn.js'
 import { openBytes } from '../../src/supervise/unnamed-file.js'
 import { eventually, finished, fixture, marked, program, said } from '../support/children.js'
@@ -44,7 +44,7 @@ t.test('the folder', async t => {
 
 t.test('left-overs of dead owners', async t => {
   const own = processState(process.pid)?.startTime ?? '0'
-  const here = ownPidNamespace() ?? '0'
+  const here = pidNamespaceOf('self') ?? '0'
   const parent = t.testdir({
     [`b10x-harness-4194304-77-${here}-x`]: { fifo: '' },
     'b10x-harness-4194304-77-4026530000-elsewhere': { fifo: '' },
@@ -138,7 +138,7 @@ t.test('inherited descriptors', { skip: needs('linux') }, async t => {
   const ran = await finished(child)
   t.equal(ran.status, 0, ran.stderr)
   const told = JSON.parse(ran.stdout) as Record<string, unknown>
-  t.match(told, { refused: { code: 'inheritable-descriptors' }, kept: [199], left: [] })
+  t.match(told, { refused: { code: 'inheritable-descriptors' }, kept: [199], left: { length: 0 } })
   t.ok((told.before as number[]).includes(200))
   t.ok((told.closed as number[]).includes(200))
 })
