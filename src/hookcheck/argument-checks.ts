@@ -6,7 +6,7 @@ import { type AuditContext, type HookFacts, unseenEnd } from './context.js'
 import { faultText } from './fault-text.js'
 import { perAudit } from './per-audit.js'
 import type { Reported } from './rule.js'
-import { remarksOf, scriptOf } from './script-facts.js'
+import { scriptOf, toolsOf } from './script-facts.js'
 import { projectTool } from './tool-programs.js'
 
 export function* workingFolder({ cwd, spec }: HookFacts, { walk, reach, once }: AuditContext): Iterable<Reported> {
@@ -119,7 +119,7 @@ export function* projectTools(hook: HookFacts, audit: AuditContext): Iterable<Re
 
 /** Where a script points a tool cannot be told, so that it names one is a warning and no more. */
 function* toolsOfScript(hook: HookFacts, audit: AuditContext): Iterable<Reported> {
-  for (const name of remarksOf(hook, audit).tools) {
+  for (const name of toolsOf(hook, audit)) {
     const tool = projectTool([name], null)
     if (tool === null) continue
     const message = `the script calls ${name}, which obeys ${tool.obeys}: in the workspace those are the agent's`

@@ -6,7 +6,7 @@ import { isUnseen } from '../paths/file-view.js'
 import { type AuditContext, type HookFacts, unseenEnd } from './context.js'
 import { faultText } from './fault-text.js'
 import type { Reported } from './rule.js'
-import { remarksOf } from './script-facts.js'
+import { toolsOf } from './script-facts.js'
 
 /** Entries of the operator's PATH that were left out; what the platform's default holds is nobody's to mend. */
 export function* droppedEntries(rule: 'HC501' | 'HC502', { path, ids }: AuditContext): Iterable<Reported> {
@@ -47,7 +47,7 @@ export function* shadowed(hook: HookFacts, audit: AuditContext): Iterable<Report
   const { resolution, lookUps } = hook.closure
   const found: readonly Resolution[] = [resolution, ...lookUps.map(lookUp => lookUp.resolution)]
   for (const { matches } of found) yield* shadowing(matches, audit)
-  for (const name of remarksOf(hook, audit).tools) yield* shadowing(matchesOf(name, audit), audit)
+  for (const name of toolsOf(hook, audit)) yield* shadowing(matchesOf(name, audit), audit)
 }
 
 /** Where a name stands in the PATH of hooks, the first of them taken. */

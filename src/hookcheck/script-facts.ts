@@ -16,11 +16,9 @@ export interface ScriptRemarks {
   readonly swallowed: readonly ScriptRemark[]
   readonly dialect: readonly ScriptRemark[]
   readonly one: ScriptRemark | null
-  /** Programs that a shell script names without a path. */
-  readonly tools: readonly string[]
 }
 
-const NONE: ScriptRemarks = { swallowed: [], dialect: [], one: null, tools: [] }
+const NONE: ScriptRemarks = { swallowed: [], dialect: [], one: null }
 
 const FAMILIES: Readonly<Partial<Record<Family, ScriptFamily>>> = {
   shell: 'shell',
@@ -38,24 +36,41 @@ export function scriptOf({ closure }: HookFacts): ClosureMember | undefined {
   )
 }
 
-const known = new WeakMap<Uint8Array, Map<ScriptFamily, ScriptRemarks>>()
-
-/** Nothing where the hook is no script, or its text cannot be read (which HC001 tells). */
-export function remarksOf(hook: HookFacts, { body }: AuditContext): ScriptRemarks {
+/** Null where the hook is no script, or its text cannot be read (which HC001 tells). */
+function textBytes(hook: HookFacts, { body }: AuditContext): Uint8Array | null {
   const member = scriptOf(hook)
   const bytes = member === undefined ? null : body(member.inspected.walk)
-  if (bytes === null || isUnseen(bytes)) return NONE
+  return bytes === null || isUnseen(bytes) ? null : bytes
+}
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+
+const toolsKnown = new WeakMap<Uint8Array, readonly string[]>()
+
+/** Programs that a shell script names without a path. Apart from the remarks, of which the start of a run asks none. */
+export function toolsOf(hook: HookFacts, audit: AuditContext): readonly string[] {
+  const bytes = textBytes(hook, audit)
+  if (bytes === null) return []
+  const tools = toolsKnown.get(bytes) ?? commonToolsIn(textOf(bytes))
+  toolsKnown.set(bytes, tools)
+  return tools
+}
+
+const remarksKnown = new WeakMap<Uint8Array, Map<ScriptFamily, ScriptRemarks>>()
+
+export function remarksOf(hook: HookFacts, audit: AuditContext): ScriptRemarks {
+  const bytes = textBytes(hook, audit)
+  if (bytes === null) return NONE
   const family = FAMILIES[hook.closure.code?.family ?? 'tool'] ?? 'other'
-  const byFamily = known.get(bytes) ?? new Map<ScriptFamily, ScriptRemarks>()
-  known.set(bytes, byFamily)
+  const byFamily = remarksKnown.get(bytes) ?? new Map<ScriptFamily, ScriptRemarks>()
+  remarksKnown.set(bytes, byFamily)
   const before = byFamily.get(family)
   if (before !== undefined) return before
-  const text = Buffer.from(bytes).toString('utf8')
+  const text = textOf(bytes)
   const remarks: ScriptRemarks = {
     swallowed: swallowedFailures(text, family),
     dialect: foreignDialect(text),
     one: blocksWithOne(text, family),
-    tools: commonToolsIn(text),
   }
   byFamily.set(family, remarks)
   return remarks
