@@ -12,7 +12,7 @@ import { systemClock } from '../supervise/deadline.js'
 import { type PtyKeys, SIZE_DEFAULT, type TerminalSize } from '../supervise/pty.js'
 import { runOnTerminal } from '../supervise/spawn.js'
 import { inForeground } from './foreground.js'
-import type { Io } from './io.js'
+import { type Io, isTerminal } from './io.js'
 import { LeaveKeys } from './leave-keys.js'
 import { ScreenModes } from './screen-modes.js'
 
@@ -83,10 +83,6 @@ class SizeFollower {
     process.off('SIGWINCH', this.#onChange)
     this.#keys = null
   }
-}
-
-function isTerminal(fd: number): boolean {
-  return process.getBuiltinModule('node:tty').isatty(fd)
 }
 
 /** Asked of the terminal anew; one that does not know its size (0 by 0) is taken as an ordinary one. */

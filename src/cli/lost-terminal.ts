@@ -16,7 +16,8 @@ export function outliveTerminal(isTerminal: (fd: number) => boolean): void {
   })
 }
 
-function closeQuietly(fd: number): void {
+/** For an exit, where a descriptor may have been closed with its stream. */
+export function closeQuietly(fd: number): void {
   try {
     closeSync(fd)
   } catch {

@@ -6,7 +6,7 @@
  * in raw mode too, because in the ordinary one Esc is only a character of a line. A background process that changes modes is
  * stopped (termios(3)).
  */
-import { closeSync, constants, openSync } from 'node:fs'
+import { constants, openSync } from 'node:fs'
 import { ReadStream, WriteStream } from 'node:tty'
 import type { ApprovalTerminal } from '../loop/approval.js'
 import { lineTerminal } from '../loop/approval-terminal.js'
@@ -15,6 +15,7 @@ import { inForeground } from './foreground.js'
 import type { Io } from './io.js'
 import { type Key, KeyReader } from './keys.js'
 import { LineEditor } from './line-editor.js'
+import { closeQuietly } from './lost-terminal.js'
 
 /** A question that is up: what was asked, what is typed so far, and who waits. */
 interface Question {
@@ -210,13 +211,5 @@ export function operatorTerminal(io: Pick<Io, 'stdinIsTerminal' | 'stderrIsTermi
     return new OperatorTerminal(new ReadStream(input), new WriteStream(output))
   } catch {
     return null
-  }
-}
-
-function closeQuietly(fd: number): void {
-  try {
-    closeSync(fd)
-  } catch {
-    // already closed with its stream
   }
 }
