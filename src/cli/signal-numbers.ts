@@ -1,4 +1,9 @@
-/** Signal names → numbers of this platform, for statuses of the form 128+n (POSIX shell, "Exit Status for Commands"). */
+/** Signal names → exit statuses of the form 128+n (POSIX shell, "Exit Status for Commands"). */
 import { constants } from 'node:os'
 
-export const SIGNAL_NUMBERS: Readonly<Record<NodeJS.Signals, number>> = constants.signals
+const BASE = 128
+
+/** The status of what `signal` ended, by this platform's number of it. */
+export function signalStatus(signal: NodeJS.Signals): number {
+  return BASE + constants.signals[signal]
+}

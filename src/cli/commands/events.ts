@@ -13,13 +13,12 @@ import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { VERSION } from '../parse.js'
 import { printJson } from '../print.js'
-import { SIGNAL_NUMBERS } from '../signal-numbers.js'
+import { signalStatus } from '../signal-numbers.js'
 import { oneLine } from '../terminal-text.js'
 import { openWholeFile, type WholeFile } from '../whole-file.js'
 import type { Invocation } from './invocation.js'
 
 const COULD_NOT = 1
-const SIGNAL_BASE = 128
 /** Lines that are told one by one; the rest as a number. */
 const GARBAGE_TOLD_MAX = 20
 
@@ -73,7 +72,7 @@ function unreadable(path: string, cause: unknown): Refusal {
 /** Where the end of what was to be read was not reached, nobody may take the output for all of it. */
 function stopped(io: Io): number {
   const signal = io.stoppedBy()
-  if (signal !== null) return SIGNAL_BASE + SIGNAL_NUMBERS[signal]
+  if (signal !== null) return signalStatus(signal)
   return io.outputLost() === null ? 0 : COULD_NOT
 }
 

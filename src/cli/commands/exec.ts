@@ -18,7 +18,7 @@ import { outputOf, stdinOf } from '../exec-stdio.js'
 import type { Io } from '../io.js'
 import { leadsNowhere, type Nowhere, nowhereText } from '../nowhere.js'
 import { type OutcomeSink, openOutcomeSink } from '../outcome-sink.js'
-import { SIGNAL_NUMBERS } from '../signal-numbers.js'
+import { signalStatus } from '../signal-numbers.js'
 import { escapeLines } from '../terminal-text.js'
 import type { Invocation } from './invocation.js'
 
@@ -26,7 +26,6 @@ const ENDED_BY_US = 124
 const REFUSED = 125
 const NOT_EXECUTABLE = 126
 const NOT_FOUND = 127
-const SIGNAL_BASE = 128
 
 export async function exec({ given, words }: Invocation, io: Io): Promise<number> {
   const sink = openOutcomeSink(given, io)
@@ -120,12 +119,12 @@ function statusOf(ending: Ending, io: Io): number {
     case 'exited':
       return ending.status
     case 'signalled':
-      return SIGNAL_BASE + SIGNAL_NUMBERS[ending.signal]
+      return signalStatus(ending.signal)
     case 'timed-out':
     case 'bound':
       return ENDED_BY_US
     case 'cancelled':
-      return SIGNAL_BASE + SIGNAL_NUMBERS[io.stoppedBy() ?? 'SIGTERM']
+      return signalStatus(io.stoppedBy() ?? 'SIGTERM')
     case 'not-started':
       return NOT_STARTED_STATUS[ending.code] ?? REFUSED
     default:

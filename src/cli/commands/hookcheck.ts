@@ -27,7 +27,7 @@ import { writeSetRequest } from '../hookcheck/write-set.js'
 import type { Io } from '../io.js'
 import type { Given, Typed } from '../parse.js'
 import { VERSION } from '../parse.js'
-import { SIGNAL_NUMBERS } from '../signal-numbers.js'
+import { signalStatus } from '../signal-numbers.js'
 
 export async function hookcheck({ given, words }: Typed, io: Io): Promise<number> {
   refuseStray(given)
@@ -97,7 +97,7 @@ function requestOf(given: Given, path: string, io: Io): Parameters<typeof auditF
 async function audit(given: Given, path: string, audited: Audited, io: Io): Promise<number> {
   const probed = given.has('--probe') ? await probe(given, audited, io) : null
   const stopped = io.stoppedBy()
-  if (stopped !== null) return 128 + SIGNAL_NUMBERS[stopped]
+  if (stopped !== null) return signalStatus(stopped)
   const facts = {
     ...reportFacts(given, path, audited),
     ...(probed === null
