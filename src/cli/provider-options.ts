@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { Refusal } from '../errors.js'
-import type { WireName } from '../wires/port.js'
+import { WIRE_NAMES, type WireName } from '../wires/port.js'
 import type { Credential } from '../wires/transport.js'
 import { credentialInFile, credentialInVariable } from './credential-source.js'
 import type { Io } from './io.js'
@@ -23,8 +23,6 @@ export interface ModelChoice {
   readonly demo: boolean
 }
 
-const WIRES: readonly WireName[] = ['openai-responses', 'anthropic-messages', 'openai-chat']
-
 /** A typed `--base-url` sets the provider bundle aside. Throws a refusal for anything missing or unknown. */
 export function modelChoice(given: Given, io: Pick<Io, 'env' | 'cwd'>): ModelChoice {
   const name = given.one('--provider')
@@ -40,7 +38,7 @@ export function modelChoice(given: Given, io: Pick<Io, 'env' | 'cwd'>): ModelCho
   }
   return {
     baseUrl: typedUrl === undefined ? (provider?.baseUrl ?? '') : checkUrl(typedUrl),
-    wire: WIRES.find(word => word === given.one('--wire')) ?? provider?.wire ?? 'openai-responses',
+    wire: WIRE_NAMES.find(word => word === given.one('--wire')) ?? provider?.wire ?? 'openai-responses',
     model: modelName(given, provider),
     ...credentialOf(given, io, provider),
     demo: provider?.baseUrl === null,

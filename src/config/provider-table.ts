@@ -1,6 +1,6 @@
 /** `[providers.NAME]`: where a model is, by which wire and with which credential; fields of a built-in one it replaces (decisions 46). Pure. */
 import { dirname, resolve } from 'node:path'
-import type { WireName } from '../wires/port.js'
+import { WIRE_NAMES, type WireName } from '../wires/port.js'
 import { PROVIDER_KEYS } from './profile-keys.js'
 import { quoted, TableReader, VARIABLE } from './table-reader.js'
 import { isTable, kindOf } from './toml.js'
@@ -21,8 +21,6 @@ export interface ProviderTable {
   readonly aliases: Readonly<Record<string, string>>
 }
 
-const WIRES: readonly WireName[] = ['openai-responses', 'anthropic-messages', 'openai-chat']
-
 /** Throws `bad-document`; both kinds of credential in one table refuse it. */
 export function readProvider(reader: TableReader): ProviderTable {
   reader.onlyKeys([...PROVIDER_KEYS, 'aliases'])
@@ -33,7 +31,7 @@ export function readProvider(reader: TableReader): ProviderTable {
   const tokenFile = reader.text('oauth-token-file')
   const values = {
     baseUrl: checked(reader, 'base-url', isHttp, 'an http or https address'),
-    wire: reader.text('wire', WIRES) as WireName | undefined,
+    wire: reader.text('wire', WIRE_NAMES) as WireName | undefined,
     model: reader.text('model'),
     keyEnv: checked(reader, 'api-key-env', word => VARIABLE.test(word), 'the name of a variable'),
     tokenFile: tokenFile === undefined ? undefined : resolve(dirname(reader.source.file), tokenFile),

@@ -4,7 +4,7 @@
  */
 import type { Stop, Withheld } from '../events.js'
 import { exactJson, isJsonObject, type JsonObject } from '../json.js'
-import type { Item, Usage, WireName } from '../wires/port.js'
+import { type Item, type Usage, WIRE_NAMES, type WireName } from '../wires/port.js'
 import { isSessionId } from './ids.js'
 
 /** What a session is held with; the model and the endpoint may change when it is resumed. */
@@ -93,8 +93,7 @@ const isJsonText = (value: unknown): boolean => {
   }
 }
 const isObject = (value: unknown): boolean => isJsonObject(value)
-const isWire = (value: unknown): value is WireName =>
-  value === 'openai-responses' || value === 'anthropic-messages' || value === 'openai-chat'
+const isWire = (value: unknown): value is WireName => WIRE_NAMES.some(name => name === value)
 const orNull =
   (holds: Check): Check =>
   value =>

@@ -4,7 +4,8 @@
  */
 import type { Json, JsonObject } from '../json.js'
 
-export type WireName = 'openai-responses' | 'anthropic-messages' | 'openai-chat'
+export const WIRE_NAMES = ['openai-responses', 'anthropic-messages', 'openai-chat'] as const
+export type WireName = (typeof WIRE_NAMES)[number]
 
 /** One item of the conversation. These are also the session's item kinds (contract §17). */
 export type Item =

@@ -1,4 +1,5 @@
 /** Options of one command alone. */
+import { WIRE_NAMES } from '../../wires/port.js'
 import { built, type Flag, repeat } from './row.js'
 
 export const COMMAND_FLAGS: readonly Flag[] = [
@@ -46,7 +47,7 @@ export const COMMAND_FLAGS: readonly Flag[] = [
         '--wire',
         'WIRE',
         'protocol to speak; one scenario plays on all of them',
-        { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'], fallback: 'openai-responses' },
+        { choices: WIRE_NAMES, fallback: 'openai-responses' },
       ],
       ['--port', 'N', 'port on 127.0.0.1; 0 takes a free one', { fallback: '0' }],
       ['--latency-ms', 'MS', 'silence before each answer', { fallback: '0' }],
@@ -66,5 +67,4 @@ export const COMMAND_FLAGS: readonly Flag[] = [
       ['--json', null, 'one JSON line for each request, when its answer is over, and a summary'],
     ],
   ),
-  // Known, not built: refused by name.
 ]

@@ -1,4 +1,6 @@
 /** Which model is asked, over which wire, with which credential. */
+import { STREAM_IDLE_MS_DEFAULT } from '../../bounds.js'
+import { WIRE_NAMES } from '../../wires/port.js'
 import { built, type Flag, MODEL, repeat } from './row.js'
 
 const KEY_SOURCES = ['--api-key-file', '--api-key-env', '--oauth-token-file', '--oauth-token-env']
@@ -16,7 +18,7 @@ export const WIRE_FLAGS: readonly Flag[] = [
       '--wire',
       'WIRE',
       'protocol of the endpoint; default that of the provider, else openai-responses',
-      { choices: ['openai-responses', 'anthropic-messages', 'openai-chat'] },
+      { choices: WIRE_NAMES },
     ],
     ['--temperature', 'N', '0.0 to 2.0; not sent when absent'],
     ['--top-p', 'N', 'above 0 up to 1; not sent when absent'],
@@ -27,6 +29,11 @@ export const WIRE_FLAGS: readonly Flag[] = [
     ['--oauth-token-env', 'NAME', 'read a bearer token from the variable NAME', oneOf('--oauth-token-env')],
     ['--oauth-token-pointer', 'POINTER', 'JSON pointer to the token in its source, e.g. /tokens/access'],
     ['--header', 'NAME=ENV', 'send header NAME with the value of variable ENV', repeat],
-    ['--stream-idle-ms', 'MS', 'give a silent stream up after MS between bytes', { fallback: '60000' }],
+    [
+      '--stream-idle-ms',
+      'MS',
+      'give a silent stream up after MS between bytes',
+      { fallback: `${STREAM_IDLE_MS_DEFAULT}` },
+    ],
   ]),
 ]
