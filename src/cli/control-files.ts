@@ -22,7 +22,7 @@ const OBEYED: Readonly<Record<string, string>> = {
 }
 
 /** Options, each any number of times, whose value is a folder of what the model is told to follow. */
-const FOLLOWED: Readonly<Record<string, string>> = {
+export const FOLLOWED: Readonly<Record<string, string>> = {
   '--skills-dir': 'the skills',
   '--agents-dir': 'the agents',
   '--plugin-dir': 'the plugin',

@@ -3,11 +3,10 @@ import { Refusal } from '../errors.js'
 import type { HarnessEvent } from '../events.js'
 import { type Documents, NO_DOCUMENTS } from '../loop/documents/documents.js'
 import { problemText } from '../loop/documents/problems.js'
+import { FOLLOWED } from './control-files.js'
 import type { CommandName } from './flags.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
-
-export const DOCUMENT_FOLDERS = ['--skills-dir', '--agents-dir', '--plugin-dir', '--memory-dir'] as const
 
 export interface DocumentOptions {
   readonly command: CommandName
@@ -23,7 +22,7 @@ export async function openDocuments({ command, given, io }: DocumentOptions): Pr
     const said = '--agents-dir: nothing in this run can call an agent; add --delegate, or leave the folder out'
     throw new Refusal('bad-arguments', { argument: '--agents-dir' }, said)
   }
-  if (!DOCUMENT_FOLDERS.some(flag => given.has(flag))) return NO_DOCUMENTS
+  if (!Object.keys(FOLLOWED).some(flag => given.has(flag))) return NO_DOCUMENTS
   // Loaded for those who have documents alone: the YAML reader is a large part of this program.
   const { loadDocuments } = await import('../loop/documents/load.js')
   return loadDocuments({

@@ -8,8 +8,9 @@ import type { ControlFile, HostFacts, PolicyRequest } from '../confinement/types
 import { Refusal } from '../errors.js'
 import type { HarnessEvent, StartedEvent } from '../events.js'
 import { auditForStart, type Finding, refusing } from '../hookcheck/audit.js'
+import { isGate } from '../hookcheck/context.js'
 import { deadTools } from '../hookcheck/meaning-checks.js'
-import type { HookSpec, HooksDocument } from '../hooks/document.js'
+import type { HooksDocument } from '../hooks/document.js'
 import { refusedName } from '../hooks/environment-names.js'
 import { gatherHookHost, type HookHost } from '../hooks/hook-host.js'
 import { loadHooks } from '../hooks/load.js'
@@ -21,6 +22,7 @@ import { hookPort } from '../hooks/run.js'
 import type { WriteSetRequest } from '../hooks/write-set.js'
 import { realFiles } from '../paths/file-view.js'
 import { PrivateFolder } from '../supervise/private-folder.js'
+import { HOOK_FLAGS } from './flag-rows/hooks.js'
 import { openHookLaunches } from './hook-launches.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
@@ -101,9 +103,9 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
 
 /** An option about hooks without hooks would be a promise about nothing. */
 function refuseStray(given: Given): null {
-  const flag = ['--hook-env', '--hook-reap', '--hooks-unchecked'].find(name => given.isTyped(name))
+  const flag = HOOK_FLAGS.find(({ name }) => given.isTyped(name))
   if (flag === undefined) return null
-  throw new Refusal('bad-arguments', { argument: flag }, `${flag} needs --hooks FILE`)
+  throw new Refusal('bad-arguments', { argument: flag.name }, `${flag.name} needs --hooks FILE`)
 }
 
 function unrefused<Value>(value: Value | Refusal): Value {
@@ -163,23 +165,23 @@ function judged(
 ): RunHooks['warnings'] {
   const audited = auditForStart({ document, ...host, environment: host.environment(names) })
   const found = refusing(audited)
-  const isGate = (hook: number | null): boolean => hook === null || gates.has(hook)
-  const gates = new Set(document.hooks.filter(isGateSpec).map(({ index }) => index))
+  const refuses = (hook: number | null): boolean => hook === null || gates.has(hook)
+  const gates = new Set(document.hooks.filter(isGate).map(({ index }) => index))
   const faults = [
     ...found
-      .filter(({ hook, rule }) => isGate(hook) || !OF_STARTING.test(rule))
+      .filter(({ hook, rule }) => refuses(hook) || !OF_STARTING.test(rule))
       .map(finding => faultOf(document, finding)),
-    ...unstartable.filter(({ hook }) => isGate(hook)).map(one => faultOfStart(document, one)),
+    ...unstartable.filter(({ hook }) => refuses(hook)).map(one => faultOfStart(document, one)),
   ]
   const [first] = faults
   if (first !== undefined && !unchecked) throw first
   return [
     ...faults.slice(0, TOLD_MAX).map(({ message }) => warning('hooks-unchecked', `--hooks-unchecked: ${message}`)),
     ...audited
-      .filter(({ rule, hook }) => rule === VACUOUS && isGate(hook))
+      .filter(({ rule, hook }) => rule === VACUOUS && refuses(hook))
       .map(({ hook, message }) => warning('hook-vacuous', `hook ${hook}: ${message}: it says yes to everything`)),
     ...unstartable
-      .filter(({ hook }) => !isGate(hook))
+      .filter(({ hook }) => !refuses(hook))
       .map(({ name, why }) => warning('hook-unstartable', `hook ${name} will fail wherever it is asked: ${why}`)),
   ]
 }
@@ -190,10 +192,6 @@ const OF_STARTING = /^HC(?:2\d\d|40[1-6]|408)$/
 const VACUOUS = 'HC402'
 /** Of 10 000 hooks in one wrong folder a few are enough. */
 const TOLD_MAX = 20
-
-function isGateSpec({ on }: HookSpec): boolean {
-  return on === 'before-call' || on === 'transition'
-}
 
 function faultOf({ path: file }: HooksDocument, { rule, hook, path, message, fix, line, column }: Finding): Refusal {
   const at = line === undefined ? '' : `:${line}:${column ?? 1}`

@@ -14,6 +14,7 @@ import { type EffectsPlace, makeToolPort } from '../tools/port-local.js'
 import { confineChoice, policyRequest } from './confinement-options.js'
 import { controlFiles } from './control-files.js'
 import { documentWarnings, openDocuments } from './document-options.js'
+import { HOOK_FLAGS } from './flag-rows/hooks.js'
 import type { CommandName } from './flags.js'
 import type { RunHooks } from './hook-options.js'
 import type { Io } from './io.js'
@@ -45,8 +46,6 @@ export interface SurroundingsOptions {
   readonly emit: Emit
 }
 
-const HOOK_OPTIONS = ['--hooks', '--hook-env', '--hook-reap', '--hooks-unchecked'] as const
-
 /** A named boundary is tried for real before anything else happens; without it the refusal is thrown. */
 export async function openSurroundings({
   command,
@@ -63,7 +62,7 @@ export async function openSurroundings({
   if (confine === 'off') refuseUnheld(given)
   const facts = await readHostFacts({ cgroupRoot: asked.cgroupRoot })
   // Loaded for those who have hooks alone: the audit of them is a large part of this program.
-  const hooks = HOOK_OPTIONS.some(name => given.has(name))
+  const hooks = HOOK_FLAGS.some(({ name }) => given.has(name))
     ? await (await import('./hook-options.js')).openHooks({ given, io, facts, request: asked, runId })
     : null
   try {
