@@ -10,7 +10,7 @@ import { errnoOf, Refusal } from '../errors.js'
  * The bytes of the file at `path`. A pipe of a shell's `<(…)` is read to its end; a named pipe without a writer is empty, as
  * fifo(7) has it. Throws `file-unreadable` and `too-large` with the flag that named the file as `named`.
  */
-export function readOperatorFile(path: string, flag: string, named = path): Uint8Array {
+export function readOperatorFile(path: string, flag: string, named = path): Buffer {
   const opened: number[] = []
   try {
     opened.push(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY))
@@ -27,7 +27,7 @@ export function readOperatorFile(path: string, flag: string, named = path): Uint
   }
 }
 
-function readWhole(opened: number[], path: string, tooLarge: (bytes: number, limit: number) => Refusal): Uint8Array {
+function readWhole(opened: number[], path: string, tooLarge: (bytes: number, limit: number) => Refusal): Buffer {
   const chunks: Buffer[] = []
   const buffer = Buffer.alloc(64 * 1024)
   for (let length = 0; ; ) {

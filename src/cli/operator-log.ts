@@ -10,8 +10,7 @@ import type { Io } from './io.js'
 import type { Given } from './parse.js'
 import { escapeLines } from './terminal-text.js'
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-type Level = (typeof LOG_LEVELS)[number]
+type Level = 'debug' | 'info' | 'warn' | 'error'
 
 interface Line {
   readonly level: Level

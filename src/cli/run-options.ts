@@ -81,5 +81,5 @@ export function headersOf(given: Given, env: NodeJS.ProcessEnv): Record<string, 
 
 /** A text file the operator named. Throws `file-unreadable` and `too-large` with the flag that named it. */
 export function readText(path: string, flag: string): string {
-  return Buffer.from(readOperatorFile(path, flag)).toString()
+  return readOperatorFile(path, flag).toString()
 }
