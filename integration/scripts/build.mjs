@@ -1,6 +1,6 @@
 /**
- * `npm run build`: types and library by tsc, then one CommonJS bundle for the programs (starting from a bundle is
- * three times faster than resolving packages one by one), and the two small entries that load it.
+ * `npm run build`: types and library by tsc, then the CommonJS bundles of the programs (starting from a bundle is three
+ * times faster than resolving packages one by one), and the two small entries that load them.
  *
  * Needs nothing but node_modules. Ends with 1 and the compiler's words when the sources do not compile.
  */
@@ -44,24 +44,21 @@ async function compile() {
   process.exit(1)
 }
 
-/** A bundle leaves out the commands that it is never asked for: the entry picks it by the first word. */
-function without(name, filter, importedBy) {
+/** A bundle leaves out what it is never asked for, all but the path `kept`: the entry picks it by the first word. */
+function without(name, filter, importedBy, kept) {
   return {
     name,
     setup(build) {
       build.onResolve({ filter }, ({ importer, path }) =>
-        importer.endsWith(importedBy) ? { path, external: true } : undefined,
+        importer.endsWith(importedBy) && path !== kept ? { path, external: true } : undefined,
       )
     },
   }
 }
 
-const withoutOtherCommands = without(
-  'other-commands',
-  /^\.\/(run|chat|tools|context|explain|check-path|emulate|providers|profiles|sessions|events|completion)\.js$/,
-  'commands/table.ts',
-)
-const withoutCommands = without('commands', /^\.\/[a-z-]+\.js$/, 'commands/table.ts')
+const COMMAND = /^\.\/[a-z-]+\.js$/
+const withoutOtherCommands = without('other-commands', COMMAND, 'commands/table.ts', './exec.js')
+const withoutCommands = without('commands', COMMAND, 'commands/table.ts')
 const withoutHookcheck = without('hookcheck', /^\.\/commands\/hookcheck\.js$/, 'cli/main.ts')
 
 /** Bundle → its esbuild plugins. `audit` is the program hookcheck. */

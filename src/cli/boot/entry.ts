@@ -1,5 +1,5 @@
 /**
- * The programs' entry, bundled on its own: answers `--version` before loading anything, else starts the main bundle
+ * The programs' entry, bundled on its own: answers `--version` before loading anything, else starts the bundle of its work
  * from V8's code cache where one can be trusted.
  *
  * Everything that runs later is in that bundle; this file stays small because it is parsed on every start.
