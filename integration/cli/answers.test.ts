@@ -265,7 +265,7 @@ for (const wire of WIRES) {
       event.kind === 'started' ? [{ call_id, event }] : [],
     )
     const agent = inner.find(({ call_id }) => call_id === 'call_1_1')?.event
-    t.match(agent, { model: 'small', published_tools: ['file_read'], agents: [] })
+    t.match(agent, { model: 'small', published_tools: ['file_read'], agents: { length: 0 } })
     const layer = agent?.context.find(({ id }) => id === 'delegate.agent')
     t.match(layer, { agent: 'reader', model: 'small', effort: 'low', bytes: 10, kind: 'operator_instructions' })
     const bodies = emulator.requests.map(({ body }) => body as { model: string })

@@ -66,7 +66,7 @@ for (const wire of WIRES) {
         turn: 1,
         stream: true,
         difference: null,
-        faults: [],
+        faults: { length: 0 },
         closed_early: false,
       },
       { kind: 'request', number: 2, status: 200, turn: 2, usage: { input_tokens: 160, cached_input_tokens: 100 } },

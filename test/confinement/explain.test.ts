@@ -90,7 +90,7 @@ t.test('as data: argv and filter are the plan’s, keys are snake_case', async t
     environment: made.policy.env,
   })
   t.match(json, {
-    policy: { write: [], read: [{ path: '/usr/share' }], bound_on_themselves: [] },
+    policy: { write: { length: 0 }, read: [{ path: '/usr/share' }], bound_on_themselves: { length: 0 } },
     applied: made.confinement.applied,
   })
   t.same(JSON.parse(JSON.stringify(json)), json, 'plain JSON')

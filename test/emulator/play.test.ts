@@ -64,7 +64,7 @@ t.test('turns are played in order; one that was not met waits', async t => {
   ]
   const played = scenario(turns)
   const first = playRequest(played, AT_THE_START, request)
-  t.match(first.plan, { kind: 'reply', turn: 1, reply: { text: 'one' }, fault: {} })
+  t.strictSame(first.plan, { kind: 'reply', turn: 1, reply: { text: 'one' }, fault: {} })
   const missed = playRequest(played, first.state, request)
   t.match(missed.plan, { kind: 'mismatch', turn: 2 })
   const second = playRequest(played, missed.state, { ...request, texts: ['later'] })

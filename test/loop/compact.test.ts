@@ -120,7 +120,7 @@ t.test('then a summary stands for whole turns: a request of its own, which count
     ],
     'and nothing of the summary is shown as an answer',
   )
-  t.match(requests[0], { tools: [], toolChoice: { kind: 'auto' }, temperature: 0, items: { length: 1 } })
+  t.match(requests[0], { tools: { length: 0 }, toolChoice: { kind: 'auto' }, temperature: 0, items: { length: 1 } })
   t.not(requests[0]?.instruction, requests[1]?.instruction)
   t.match(requests[1]?.items.slice(0, 2), [
     { kind: 'user-text', text: 'the first task' },

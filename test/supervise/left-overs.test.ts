@@ -309,7 +309,10 @@ t.test('the record of a run', async t => {
   t.equal(statSync(join(folder, '..')).mode & 0o777, 0o700)
   t.equal(statSync(file).mode & 0o777, 0o600)
   const written = () => parseRecord(readFileSync(file, 'utf8'))
-  t.match(written(), { run: { pid: 900, start_time: '3', boot_id: BOOT, pid_namespace: '77' }, launches: [] })
+  t.match(written(), {
+    run: { pid: 900, start_time: '3', boot_id: BOOT, pid_namespace: '77' },
+    launches: { length: 0 },
+  })
   record.begin({ launchId: 'a', pid: 600, purpose: 'hook' })
   record.begin({ launchId: 'b', pid: 601, purpose: 'hook' })
   t.strictSame(

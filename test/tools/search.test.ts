@@ -133,7 +133,11 @@ t.test('search for plain text', async t => {
   t.match(given(await search({ pattern: 'needle', path: 'self', glob: 'b/**' }, reach, never)), {
     matches: { length: 2 },
   })
-  t.match(given(await search({ pattern: '.*', path: 'a.ts' }, reach, never)), { matches: [] }, 'plain text is plain')
+  t.match(
+    given(await search({ pattern: '.*', path: 'a.ts' }, reach, never)),
+    { matches: { length: 0 } },
+    'plain text is plain',
+  )
   fill(ws, { long: `${'x'.repeat(500)}needle`, 'ä/\u{1f600}': `${'\u{1f600}'.repeat(300)}` })
   t.match(given(await search({ pattern: 'needle', path: 'long' }, reach, never)), {
     matches: [{ text: 'x'.repeat(400), line_truncated: true }],
@@ -156,7 +160,7 @@ t.test('search by regular expression, in linear time', async t => {
   t.match(given(await search({ pattern: '(?i)bar$', regex: true }, reach, never)), {
     matches: [{ line: 1 }, { line: 2 }],
   })
-  t.match(given(await search({ pattern: '^(a+)+$', regex: true }, reach, never)), { matches: [] })
+  t.match(given(await search({ pattern: '^(a+)+$', regex: true }, reach, never)), { matches: { length: 0 } })
   for (const pattern of ['(', 'a(?=b)', '(a)\\1', '((a{100}){100}){100}', '(x{500}){2}'.repeat(12)]) {
     t.match(
       await search({ pattern, regex: true }, reach, never),

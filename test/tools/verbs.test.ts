@@ -123,7 +123,7 @@ for (const { name, args, says } of BAD) {
 t.test('a verb that resolves to no entry touches nothing, so nobody is asked about it', async t => {
   t.match(verbs.resolve('tool_invoke', { name: 'run', arguments: 3 }), {
     entry: 'tool_invoke',
-    envelope: { risk: 'low', effects: [] },
+    envelope: { risk: 'low', effects: { length: 0 } },
   })
 })
 

@@ -158,5 +158,5 @@ t.test('model, effort, digest, and a document that is not for the model', async 
   t.equal('model' in agent('model: Claude Sonnet 4.5'), false)
   const hidden = parsed('disable-model-invocation: true')
   t.match(hidden, { document: null, problems: [{ code: 'document-withheld' }] })
-  t.match(parsed('disable-model-invocation: false'), { document: { name: 'n' }, problems: [] })
+  t.match(parsed('disable-model-invocation: false'), { document: { name: 'n' }, problems: { length: 0 } })
 })

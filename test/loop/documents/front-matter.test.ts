@@ -96,7 +96,7 @@ t.test('a description that YAML cuts off is told', async t => {
     description: 'use',
     says: ['3 description ends before " #", where a comment begins'],
   })
-  t.match(told('---\nname: n # a\ndescription: "use #1" # b\n---\n'), { description: 'use #1', says: [] })
+  t.match(told('---\nname: n # a\ndescription: "use #1" # b\n---\n'), { description: 'use #1', says: { length: 0 } })
 })
 
 t.test('every multi-line form gives the joined text (G07)', async t => {
