@@ -5,7 +5,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { CREDENTIAL_BYTES_MAX } from '../bounds.js'
 import { errnoOf, Refusal } from '../errors.js'
-import { isJsonObject } from '../json.js'
+import { isJsonObject, parsedOrNull, pointerKeys } from '../json.js'
 
 export interface Source {
   /** A JSON pointer (RFC 6901) to the token in a JSON source. Absent: the source is the credential itself. */
@@ -72,23 +72,11 @@ function credentialIn(text: string, source: string, { pointer }: Source): string
   throw new Refusal('credential-missing', { source }, `the credential in ${source} ${why}`)
 }
 
-/** RFC 6901 §4, through own members alone: `constructor` is in no document. Undefined: it points at nothing. */
+/** Through own members alone: `constructor` is in no document. Undefined: it points at nothing. */
 function follow(text: string, pointer: string): unknown {
   if (!pointer.startsWith('/')) return undefined
-  const keys = pointer
-    .split('/')
-    .slice(1)
-    .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return keys.reduce<unknown>((value, key) => {
+  return pointerKeys(pointer).reduce<unknown>((value, key) => {
     const inside = isJsonObject(value) || (Array.isArray(value) && /^(0|[1-9]\d*)$/.test(key))
     return inside && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
-  }, parse(text))
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  }, parsedOrNull(text))
 }

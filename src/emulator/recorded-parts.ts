@@ -1,5 +1,5 @@
 /** Loose readers of what endpoints send, and the reply made of it without its empty parts. Pure. */
-import { compactJson, isJsonObject, type Json, type JsonObject } from '../json.js'
+import { compactJson, isCount, isJsonObject, type Json, type JsonObject } from '../json.js'
 import type { ScenarioCall, ScenarioReply } from './scenario.js'
 
 /** A stream put together as the whole answer it stands for. */
@@ -22,7 +22,7 @@ export function textOf(value: Json | undefined): string {
 }
 
 export function countOf(value: Json | undefined): number {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 0
+  return isCount(value) ? value : 0
 }
 
 /** A call without a name is none. Arguments that are no object stay the text they are. */

@@ -2,7 +2,7 @@
  * What an endpoint answered → the reply that a scenario says it with: the other direction of the answers of each wire.
  * Tolerant, since it reads real endpoints: what it does not know is left out. Pure.
  */
-import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { isJsonObject, type JsonObject, parsedOrNull } from '../json.js'
 import type { WireName } from '../wires/port.js'
 import { SseFrames } from '../wires/sse-frames.js'
 import { foldChat, replyOfCompletion } from './recorded-chat.js'
@@ -35,24 +35,16 @@ const READINGS: Readonly<Record<WireName, Reading>> = {
 export function readRecorded(wire: WireName, contentType: string, body: Uint8Array): Recorded | null {
   const reading = READINGS[wire]
   if (contentType.startsWith('text/event-stream')) {
-    const events = new SseFrames().push(body).map(parse).filter(isJsonObject)
+    // The sentinel is no JSON, so it is passed over with what is no event.
+    const events = new SseFrames().push(body).map(parsedOrNull).filter(isJsonObject)
     const { whole, end } = reading.fold(events)
     return { reply: reading.reply(whole), model: modelOf(whole), end, events: events.length }
   }
-  const whole = parse(Buffer.from(body).toString('utf8'))
+  const whole = parsedOrNull(Buffer.from(body).toString('utf8'))
   if (!isJsonObject(whole)) return null
   return { reply: reading.reply(whole), model: modelOf(whole), end: 'whole', events: 0 }
 }
 
 function modelOf({ model }: JsonObject): string | null {
   return typeof model === 'string' && model !== '' ? model : null
-}
-
-/** Null for what is no JSON, the sentinel among it. */
-function parse(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return null
-  }
 }

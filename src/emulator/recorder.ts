@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { FIRST_BYTE_MS } from '../bounds.js'
+import { parsedOrNull } from '../json.js'
 import { openConnector } from '../wires/connector.js'
 import { readBaseUrl } from '../wires/endpoint.js'
 import { ExchangeError, post, type Reply } from '../wires/exchange.js'
@@ -58,7 +59,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
 
   /** Null, or why the exchange is no turn. */
   const keep = (request: WholeRequest, came: Came): string | null => {
-    const asked = server.read(parse(request.text))
+    const asked = server.read(parsedOrNull(request.text))
     if (asked.kind === 'illegal') return `the request is not legal: ${asked.why}`
     const { 'content-encoding': encoding = 'identity', 'content-type': type = 'no content type' } = came.headers
     if (encoding !== 'identity') return `the endpoint answered in ${encoding}, which was not asked for`
@@ -128,12 +129,4 @@ async function relay(reply: Reply, response: ServerResponse): Promise<Came> {
 function passed(headers: IncomingHttpHeaders): Record<string, string> {
   const kept = Object.entries(headers).filter(([name]) => !NOT_PASSED.test(name))
   return Object.fromEntries(kept.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])))
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

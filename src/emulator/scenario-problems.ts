@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
 import { nearest } from '../hooks/nearest.js'
+import { pointerKeys } from '../json.js'
 import { SCENARIO_SCHEMA } from './scenario-schema.js'
 
 /** `line` and `column` from 1. */
@@ -54,17 +55,12 @@ function problemAt(lines: LineCounter, offset: number, why: string): Problem {
 }
 
 function problemOf(error: ErrorObject, { document, lines }: Source): Problem {
-  const path = error.instancePath.split('/').slice(1).map(unescapePointer)
+  const path = pointerKeys(error.instancePath)
   const unknown = isUnknownKey(error) ? String(error.params.additionalProperty) : null
   const where = unknown === null ? error.instancePath : `${error.instancePath}/${unknown}`
   const offset = unknown === null ? offsetOf(document, path) : keyOffset(document, path, unknown)
   const why = unknown === null ? detailOf(error) : unknownKey(unknown, error.parentSchema)
   return problemAt(lines, offset, `${where === '' ? '' : `${where}: `}${why}`)
-}
-
-/** RFC 6901 §4. */
-function unescapePointer(step: string): string {
-  return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function nodeAt(document: Document, path: readonly string[]): unknown {

@@ -3,6 +3,7 @@
  * what a real endpoint checks, keeps what it received, and goes on after a request that does not fit.
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { parsedOrNull } from '../json.js'
 import type { WireName } from '../wires/port.js'
 import { writeAnswer, writeError } from './answer.js'
 import { type Loopback, openLoopback, type WholeRequest } from './loopback.js'
@@ -126,7 +127,7 @@ class RunningEmulator implements Emulator {
   async #serve({ text, headers, socket }: WholeRequest, response: ServerResponse): Promise<void> {
     this.#count += 1
     const number = this.#count
-    const received: ReceivedRequest = { text, body: parse(text), headers, socket, closedEarly: false }
+    const received: ReceivedRequest = { text, body: parsedOrNull(text), headers, socket, closedEarly: false }
     if (this.#options.keepRequests !== false) this.requests.push(received)
     this.#options.onRequest?.(received)
     const requestBytes = Buffer.byteLength(text)
@@ -190,12 +191,4 @@ interface Playing {
   readonly stream: boolean
   readonly usage: TokenCounts | null
   readonly model: string
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

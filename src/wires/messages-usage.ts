@@ -1,5 +1,5 @@
 /** The `usage` objects of one stream → tokens. */
-import { isJsonObject } from '../json.js'
+import { isCount, isJsonObject } from '../json.js'
 import type { Usage } from './port.js'
 
 const FIGURES = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const
@@ -18,7 +18,7 @@ export class MessagesUsage {
     if (!isJsonObject(usage)) return
     for (const figure of FIGURES) {
       const count = usage[figure]
-      if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) continue
+      if (!isCount(count)) continue
       this.#seen.set(figure, Math.max(count, this.#seen.get(figure) ?? 0))
       if (figure === 'output_tokens' && event === 'message_delta') this.#outputTold = true
     }

@@ -1,5 +1,5 @@
 /** The `usage` object of a response → tokens. */
-import { isJsonObject } from '../json.js'
+import { isCount, isJsonObject } from '../json.js'
 import type { Usage } from './port.js'
 
 /** Null when the object or one of its two totals is missing or no count: absent usage is never zero. */
@@ -16,8 +16,4 @@ export function readUsage(usage: unknown): Usage | null {
     outputTokens: output,
     cachedInputTokens: isCount(cached) ? Math.min(cached, input) : 0,
   }
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }
