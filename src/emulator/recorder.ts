@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { FIRST_BYTE_MS } from '../bounds.js'
 import { parsedOrNull } from '../json.js'
 import { openConnector } from '../wires/connector.js'
-import { readBaseUrl } from '../wires/endpoint.js'
+import { endpointUrl, readBaseUrl } from '../wires/endpoint.js'
 import { ExchangeError, post, type Reply } from '../wires/exchange.js'
 import type { WireName } from '../wires/port.js'
 import { proxyFor } from '../wires/proxy.js'
@@ -84,7 +84,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
       if (!response.writableFinished) gone.abort()
     })
     try {
-      const url = new URL(`${upstream.href.replace(/\/+$/, '')}${server.path}${request.query}`)
+      const url = endpointUrl(upstream, `${server.path}${request.query}`)
       const headers = { ...passed(request.headers), 'accept-encoding': 'identity' }
       const patience = { firstByteMs: FIRST_BYTE_MS, idleMs: FIRST_BYTE_MS }
       const reply = await post(connector, { url, headers, body: request.text, signal: gone.signal, patience })

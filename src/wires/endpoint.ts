@@ -71,6 +71,11 @@ export function readBaseUrl(text: string): URL {
   )
 }
 
+/** Where requests go: the base with the wire's path behind it, however many slashes the base ends in. */
+export function endpointUrl(base: URL, path: string): URL {
+  return new URL(`${base.href.replace(/\/+$/, '')}${path}`)
+}
+
 /** Names in lower case. Refuses `bad-arguments` by the header's name. */
 export function readHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {

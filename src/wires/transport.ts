@@ -14,7 +14,7 @@ import { openConnector } from './connector.js'
 
 export type { Credential } from './endpoint.js'
 
-import { type Credential, readBaseUrl, readHeaders, requestHeaders } from './endpoint.js'
+import { type Credential, endpointUrl, readBaseUrl, readHeaders, requestHeaders } from './endpoint.js'
 import { ExchangeError, type Patience, post, type Reply, tooLarge } from './exchange.js'
 import { failureOfStatus, protocolFailure, wordsOf } from './failure.js'
 import type { ModelPort, StreamEvent, TurnOutcome, TurnRequest, TurnResult, WireFailure, WireName } from './port.js'
@@ -51,7 +51,7 @@ type Seams = Parameters<ModelPort['turn']>[1]
 export function openModel(options: ModelOptions): ModelPort {
   const wire = WIRES[options.wire]
   const base = readBaseUrl(options.baseUrl)
-  const endpoint = new URL(`${base.href.replace(/\/+$/, '')}${wire.path}`)
+  const endpoint = endpointUrl(base, wire.path)
   const extra = readHeaders(options.headers ?? {})
   const proxy = proxyFor(base, options.env ?? process.env)
   const connector = openConnector(base, proxy)
