@@ -25,11 +25,11 @@ export async function runCalls(run: Run, calls: readonly TurnCall[]): Promise<En
   for (let at = 0; at < pending.length; ) {
     const halted = await halt(run, pending.slice(at))
     if (halted !== 'go on') return halted
-    const group = answer === undefined ? groupAt(run, pending, at) : pending.slice(at, at + 1)
-    const [first] = group
-    if (group.length > 1) await runTogether(run, group)
+    const group = answer === undefined ? groupAt(run, pending, at) : aloneAt(pending, at)
+    const [first] = group.calls
+    if (group.calls.length > 1) await runTogether(run, group)
     else if (first !== undefined) await runAlone(run, answer === undefined || first === answer ? first : beside(first))
-    at += group.length
+    at += group.calls.length
   }
   return answer !== undefined && run.answer !== null ? { kind: 'completed' } : null
 }
@@ -68,13 +68,25 @@ function isOf({ resolved }: Pending, entry: string): boolean {
   return resolved?.entry === entry
 }
 
+/** Calls that are begun together. */
+interface Group {
+  readonly calls: readonly Pending[]
+  /** Among how many delegates what is left of the budget is divided; 1 or more. */
+  readonly share: number
+}
+
 /** The neighbouring calls from `at` that may run side by side, or the one that stands there. */
-function groupAt(run: Run, pending: readonly Pending[], at: number): readonly Pending[] {
+function groupAt(run: Run, pending: readonly Pending[], at: number): Group {
   const reading = neighbours(pending, at, { most: BATCH_CALLS_MAX, fits: one => isPure(run, one) })
-  if (reading.length > 1) return reading
+  if (reading.length > 1) return { calls: reading, share: 1 }
   const most = run.options.delegates?.parallel ?? 1
   const handed = neighbours(pending, at, { most, fits: one => isOf(one, DELEGATE) })
-  return handed.length > 1 && shareOf(run, handed) > 0 ? handed : pending.slice(at, at + 1)
+  const share = handed.length > 1 ? shareOf(run, handed) : 0
+  return share > 0 ? { calls: handed, share } : aloneAt(pending, at)
+}
+
+function aloneAt(pending: readonly Pending[], at: number): Group {
+  return { calls: pending.slice(at, at + 1), share: 1 }
 }
 
 function neighbours(
@@ -107,13 +119,13 @@ function shareOf(run: Run, group: readonly Pending[]): number {
   )
 }
 
-async function runTogether(run: Run, group: readonly Pending[]): Promise<void> {
-  for (const one of group) request(run, one)
-  run.share = Math.max(1, shareOf(run, group))
-  const begun = group.map(one => (one.unfit === null ? invoke(run, one) : Promise.resolve(one.unfit)))
+async function runTogether(run: Run, { calls, share }: Group): Promise<void> {
+  for (const one of calls) request(run, one)
+  run.share = share
+  const begun = calls.map(one => (one.unfit === null ? invoke(run, one) : Promise.resolve(one.unfit)))
   run.share = 1
   const outcomes = await Promise.all(begun)
-  for (const [index, one] of group.entries()) {
+  for (const [index, one] of calls.entries()) {
     const outcome = outcomes[index]
     if (outcome !== undefined) complete(run, one, outcome)
   }
