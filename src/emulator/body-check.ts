@@ -2,6 +2,13 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import { Illegal } from './request.js'
 
+/** What a reader has found in a conversation so far, call by call and result by result. */
+export interface Conversation {
+  texts: string[]
+  calls: { id: string; name: string }[]
+  results: { callId: string; failed: boolean; text: string }[]
+}
+
 /** What the vendors take as the name of a function. */
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/
 
@@ -17,6 +24,13 @@ export function readBody(body: unknown, known: ReadonlySet<string>, words: (key:
 export function readList(value: Json | undefined, at: string): readonly Json[] {
   if (Array.isArray(value) && value.length > 0) return value as readonly Json[]
   throw new Illegal(at, 'a non-empty array is needed')
+}
+
+/** A list that may be absent, null or empty. */
+export function readOptionalList(value: Json | undefined, at: string): readonly Json[] {
+  if ((value ?? null) === null) return []
+  if (Array.isArray(value)) return value as readonly Json[]
+  throw new Illegal(at, 'an array is needed')
 }
 
 export function readObject(value: Json | undefined, at: string): JsonObject {
@@ -68,6 +82,11 @@ export function checkOnce(names: readonly string[], at: string): void {
 export function checkChosen(name: Json | undefined, names: readonly string[]): void {
   if (typeof name === 'string' && names.includes(name)) return
   throw new Illegal('tool_choice', `${JSON.stringify(name ?? null)} is not among the tools`)
+}
+
+/** Where a choice is a word, as OpenAI's wires know it. */
+export function checkChoiceWord(choice: Json | undefined): void {
+  if (typeof choice === 'string' && !['none', 'auto', 'required'].includes(choice)) checkChosen(choice, [])
 }
 
 /** Wires without a flag for it say a failed result in its text: `{"ok":false,"error":…}`. */

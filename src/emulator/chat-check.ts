@@ -6,6 +6,8 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import {
+  type Conversation,
+  checkChoiceWord,
   checkChosen,
   checkCount,
   checkOnce,
@@ -68,19 +70,16 @@ function readTools(tools: Json | undefined, choice: Json | undefined): readonly 
   if ((choice ?? null) !== null && names.length === 0)
     throw new Illegal('tool_choice', "'tool_choice' is only allowed when 'tools' are specified.")
   if (isJsonObject(choice)) checkChosen(isJsonObject(choice.function) ? choice.function.name : undefined, names)
-  else if (typeof choice === 'string' && !['none', 'auto', 'required'].includes(choice)) checkChosen(choice, [])
+  else checkChoiceWord(choice)
   return names
 }
 
-interface Draft {
-  texts: string[]
-  calls: { id: string; name: string }[]
-  results: { callId: string; failed: boolean; text: string }[]
+interface Draft extends Conversation {
   /** Calls of the last assistant message that have no tool message yet. */
   open: string[]
 }
 
-function readMessages(value: Json | undefined): Omit<Draft, 'open'> {
+function readMessages(value: Json | undefined): Conversation {
   const draft: Draft = { texts: [], calls: [], results: [], open: [] }
   for (const [index, message] of readList(value, 'messages').entries()) {
     readMessage(readObject(message, `messages[${index}]`), `messages[${index}]`, draft)

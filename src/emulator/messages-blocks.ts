@@ -5,14 +5,11 @@
  * @see https://docs.anthropic.com/en/api/messages
  */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
-import { readFilled, readList, readName, readObject, readSwitch, readText } from './body-check.js'
+import { type Conversation, readFilled, readList, readName, readObject, readSwitch, readText } from './body-check.js'
 import { sealFits } from './played.js'
 import { Illegal } from './request.js'
 
-export interface Draft {
-  texts: string[]
-  calls: { id: string; name: string }[]
-  results: { callId: string; failed: boolean; text: string }[]
+export interface Draft extends Conversation {
   /** Calls of the message before, whose results have to come in this one. */
   open: string[]
   cacheMarks: number

@@ -14,6 +14,7 @@ import {
   readList,
   readName,
   readObject,
+  readOptionalList,
   readSwitch,
 } from './body-check.js'
 import {
@@ -64,8 +65,7 @@ function checkMaxTokens({ max_tokens: bound, thinking }: JsonObject): void {
 }
 
 function readTools({ tools, tool_choice: choice }: JsonObject, draft: Draft): readonly string[] {
-  if ((tools ?? null) !== null && !Array.isArray(tools)) throw new Illegal('tools', 'an array is needed')
-  const names = ((tools ?? []) as readonly Json[]).map((one, index) => {
+  const names = readOptionalList(tools, 'tools').map((one, index) => {
     const at = `tools.${index}`
     const tool = readObject(one, at)
     if ((tool.type ?? 'custom') !== 'custom') throw new Illegal(`${at}.type`, 'only custom tools are played')

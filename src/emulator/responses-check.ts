@@ -6,6 +6,8 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import {
+  type Conversation,
+  checkChoiceWord,
   checkChosen,
   checkCount,
   checkOnce,
@@ -15,6 +17,7 @@ import {
   readList,
   readName,
   readObject,
+  readOptionalList,
   readSwitch,
   readText,
   saysFailed,
@@ -54,8 +57,7 @@ function read(value: unknown): PlayedRequest {
 }
 
 function readTools(tools: Json | undefined, choice: Json | undefined): readonly string[] {
-  if ((tools ?? null) !== null && !Array.isArray(tools)) throw new Illegal('tools', 'an array is needed')
-  const names = ((tools ?? []) as readonly Json[]).map((tool, index) => {
+  const names = readOptionalList(tools, 'tools').map((tool, index) => {
     const at = `tools[${index}]`
     if (!isJsonObject(tool) || tool.type !== 'function') throw new Illegal(at, 'only functions are played')
     if (!isJsonObject(tool.parameters)) throw new Illegal(`${at}.parameters`, 'no schema')
@@ -63,18 +65,12 @@ function readTools(tools: Json | undefined, choice: Json | undefined): readonly 
   })
   checkOnce(names, 'tools')
   if (isJsonObject(choice) && choice.type === 'function') checkChosen(choice.name, names)
-  else if (typeof choice === 'string' && !['none', 'auto', 'required'].includes(choice)) checkChosen(choice, [])
+  else checkChoiceWord(choice)
   return names
 }
 
-interface Draft {
-  texts: string[]
-  calls: { id: string; name: string }[]
-  results: { callId: string; failed: boolean; text: string }[]
-}
-
-function readInput(input: Json | undefined, stored: boolean): Draft {
-  const draft: Draft = { texts: [], calls: [], results: [] }
+function readInput(input: Json | undefined, stored: boolean): Conversation {
+  const draft: Conversation = { texts: [], calls: [], results: [] }
   if (typeof input === 'string') return { ...draft, texts: [input] }
   for (const [index, item] of readList(input, 'input').entries()) readItem(item, `input[${index}]`, draft, stored)
   for (const { id } of draft.calls) {
@@ -84,7 +80,7 @@ function readInput(input: Json | undefined, stored: boolean): Draft {
   return draft
 }
 
-function readItem(value: Json, at: string, draft: Draft, stored: boolean): void {
+function readItem(value: Json, at: string, draft: Conversation, stored: boolean): void {
   const item = readObject(value, at)
   const type = item.type ?? 'message'
   if (type === 'message') draft.texts.push(...readMessage(item, at))
@@ -110,14 +106,14 @@ function readMessage(item: JsonObject, at: string): readonly string[] {
   })
 }
 
-function readCall(item: JsonObject, at: string, draft: Draft): Draft['calls'][number] {
+function readCall(item: JsonObject, at: string, draft: Conversation): Conversation['calls'][number] {
   const id = readFilled(item.call_id, `${at}.call_id`)
   if (draft.calls.some(call => call.id === id)) throw new Illegal(`${at}.call_id`, `${id} is used twice`)
   readText(item.arguments, `${at}.arguments`)
   return { id, name: readName(item.name, `${at}.name`) }
 }
 
-function readResult(item: JsonObject, at: string, draft: Draft): Draft['results'][number] {
+function readResult(item: JsonObject, at: string, draft: Conversation): Conversation['results'][number] {
   const callId = readFilled(item.call_id, `${at}.call_id`)
   if (!draft.calls.some(call => call.id === callId)) {
     throw new Illegal(at, `No tool call found for function call output with call_id ${callId}.`)
