@@ -10,6 +10,7 @@ import { ChatCalls, legacyCall } from './chat-calls.js'
 import { readChatUsage } from './chat-usage.js'
 import { endedEarly, failureOfErrorObject, protocolFailure, wordsOf } from './failure.js'
 import type { Item, StreamEvent, TurnRequest, TurnResult, Usage, WireFailure } from './port.js'
+import { declined, isContent, textEvent } from './shown.js'
 import { UnknownKinds } from './unknown-kinds.js'
 import type { Finished, Progress, StreamDecoder } from './wire.js'
 
@@ -180,9 +181,7 @@ class Decoder implements StreamDecoder {
   }
 
   #refusalWarning(): readonly StreamEvent[] {
-    if (this.#refusals.length === 0) return []
-    const message = `the model declined: ${wordsOf(this.#refusals.join(''))}`
-    return [{ kind: 'warning', code: 'provider-refusal', message }]
+    return this.#refusals.length === 0 ? [] : [declined(this.#refusals.join(''))]
   }
 
   #failed(failure: WireFailure): Finished {
@@ -196,18 +195,10 @@ function errorOf(event: JsonObject): Json {
   return event.object === 'error' ? event : null
 }
 
-function isContent({ kind }: StreamEvent): boolean {
-  return kind !== 'warning'
-}
-
 /** Text parts inside a thinking part. */
 function thoughtOf(thinking: Json | undefined): Json | undefined {
   if (!Array.isArray(thinking)) return thinking
   return (thinking as readonly Json[])
     .flatMap(part => (isJsonObject(part) && typeof part.text === 'string' ? [part.text] : []))
     .join('')
-}
-
-function textEvent(kind: 'text-delta' | 'reasoning-delta', text: Json | undefined): readonly StreamEvent[] {
-  return typeof text === 'string' && text !== '' ? [{ kind, text }] : []
 }

@@ -5,6 +5,7 @@
 import { SSE_EVENT_BYTES_MAX } from '../bounds.js'
 import { type JsonObject, memberText, partsOf } from '../json.js'
 import type { StreamEvent } from './port.js'
+import { textEvent } from './shown.js'
 
 type Apply = (block: MessagesBlock, delta: JsonObject) => readonly StreamEvent[]
 
@@ -51,8 +52,8 @@ export class MessagesBlock {
   opened(): readonly StreamEvent[] {
     const { text, thinking } = this.start
     return [
-      ...(this.type === 'text' ? shown('text-delta', text) : []),
-      ...(this.type === 'thinking' ? shown('reasoning-delta', thinking) : []),
+      ...(this.type === 'text' ? textEvent('text-delta', text) : []),
+      ...(this.type === 'thinking' ? textEvent('reasoning-delta', thinking) : []),
     ]
   }
 
@@ -68,8 +69,8 @@ export class MessagesBlock {
   add(field: TextField, text: unknown): readonly StreamEvent[] {
     if (typeof text !== 'string' || text === '') return []
     this.#take(field, text)
-    if (field === 'text' && this.type === 'text') return shown('text-delta', text)
-    if (field === 'thinking' && this.type === 'thinking') return shown('reasoning-delta', text)
+    if (field === 'text' && this.type === 'text') return textEvent('text-delta', text)
+    if (field === 'thinking' && this.type === 'thinking') return textEvent('reasoning-delta', text)
     if (field === 'input' && this.type === 'tool_use') return this.#argumentsDelta(text)
     return []
   }
@@ -141,8 +142,4 @@ export class MessagesBlock {
       return null
     }
   }
-}
-
-function shown(kind: 'text-delta' | 'reasoning-delta', text: unknown): readonly StreamEvent[] {
-  return typeof text === 'string' && text !== '' ? [{ kind, text }] : []
 }

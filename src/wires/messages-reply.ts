@@ -12,6 +12,7 @@ import { MessagesBlock } from './messages-block.js'
 import { collectBlocks } from './messages-output.js'
 import { MessagesUsage } from './messages-usage.js'
 import type { StreamEvent, TurnRequest, TurnResult, WireFailure } from './port.js'
+import { isContent } from './shown.js'
 import { UnknownKinds } from './unknown-kinds.js'
 import type { Finished, Progress, StreamDecoder } from './wire.js'
 
@@ -62,7 +63,7 @@ class Decoder implements StreamDecoder {
     }
     const step = Object.hasOwn(this.#steps, event.type) ? this.#steps[event.type] : undefined
     const shown = step === undefined ? this.#unknown.event(event.type) : step(event, text)
-    if (shown.some(one => one.kind !== 'warning')) this.emitted = true
+    if (shown.some(isContent)) this.emitted = true
     return shown
   }
 

@@ -2,9 +2,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.js'
 import { badCallIds, callItem, readCall } from './call-arguments.js'
 import type { CallIds } from './call-ids.js'
-import { wordsOf } from './failure.js'
 import type { Item, StreamEvent, TurnCall, WireFailure } from './port.js'
 import { opaqueItem } from './sendable.js'
+import { declined } from './shown.js'
 import { UnknownKinds } from './unknown-kinds.js'
 
 export interface CollectedOutput {
@@ -68,7 +68,7 @@ function collectMessage({ item }: PlacedItem, draft: Draft, streamed: boolean): 
   const whole = text.filter(one => typeof one === 'string').join('')
   if (refusals.length > 0) {
     draft.refused = true
-    draft.late.push({ kind: 'warning', code: 'provider-refusal', message: `the model declined: ${wordsOf(whole)}` })
+    draft.late.push(declined(whole))
   }
   if (whole === '') return null
   if (!streamed) draft.late.push({ kind: 'text-delta', text: whole })

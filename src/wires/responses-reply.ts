@@ -11,6 +11,7 @@ import { endedEarly, failureOfErrorObject, protocolFailure, wordsOf } from './fa
 import type { StreamEvent, TurnRequest, TurnResult, WireFailure } from './port.js'
 import { collectOutput, type PlacedItem } from './responses-output.js'
 import { readUsage } from './responses-usage.js'
+import { isContent, textEvent } from './shown.js'
 import { UnknownKinds } from './unknown-kinds.js'
 import type { Finished, Progress, StreamDecoder } from './wire.js'
 
@@ -87,7 +88,7 @@ class Decoder implements StreamDecoder {
       return this.#fail(protocolFailure(`sent an event that is no object with a type: ${wordsOf(event)}`))
     }
     const shown = this.#step(event.type, event, text)
-    if (shown.some(one => one.kind !== 'warning')) this.#emitted = true
+    if (shown.some(isContent)) this.#emitted = true
     return shown
   }
 
@@ -224,10 +225,6 @@ class Decoder implements StreamDecoder {
 /** The error inside an error event, or the event itself, whose type says nothing about the error. */
 function errorOf(event: JsonObject): JsonObject {
   return isJsonObject(event.error) ? event.error : { ...event, type: null }
-}
-
-function textEvent(kind: 'text-delta' | 'reasoning-delta', delta: unknown): readonly StreamEvent[] {
-  return typeof delta === 'string' && delta !== '' ? [{ kind, text: delta }] : []
 }
 
 function endOf(response: JsonObject, incomplete: boolean, refused: boolean): TurnResult['end'] {
