@@ -1,9 +1,8 @@
 /** What a wire is to the transport: one vendor's bytes, as a pure projection in both directions. */
 import type { JsonObject } from '../json.js'
-import type { StreamEvent, TurnOutcome, TurnRequest, WireName } from './port.js'
+import type { StreamEvent, TurnOutcome, TurnRequest } from './port.js'
 
 export interface Wire {
-  readonly name: WireName
   /** Appended to the base URL, e.g. `/responses`. */
   readonly path: string
   /** Headers of every request beside `accept`, `content-type` and the credential's. Lower case. */

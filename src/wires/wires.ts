@@ -11,7 +11,6 @@ import type { Wire } from './wire.js'
 
 export const WIRES: Readonly<Record<WireName, Wire>> = {
   'openai-responses': {
-    name: 'openai-responses',
     path: '/responses',
     headers: sessionId => ({
       originator: 'harness',
@@ -23,7 +22,6 @@ export const WIRES: Readonly<Record<WireName, Wire>> = {
     decode: decodeResponses,
   },
   'anthropic-messages': {
-    name: 'anthropic-messages',
     path: '/messages',
     headers: () => ({ 'anthropic-version': '2023-06-01' }),
     keyHeader: 'x-api-key',
@@ -31,7 +29,6 @@ export const WIRES: Readonly<Record<WireName, Wire>> = {
     decode: decodeMessages,
   },
   'openai-chat': {
-    name: 'openai-chat',
     path: '/chat/completions',
     headers: () => ({}),
     keyHeader: 'authorization',
