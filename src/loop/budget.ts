@@ -23,7 +23,8 @@ export interface Budget {
   readonly maxCostMicroUsd?: number
 }
 
-const NAMES: Readonly<Record<keyof Budget, string>> = {
+/** Each ceiling as its flag is spelled, without the dashes. */
+export const CEILING_NAMES: Readonly<Record<keyof Budget, string>> = {
   maxTurns: 'max-turns',
   maxInputTokens: 'max-input-tokens',
   maxOutputTokens: 'max-output-tokens',
@@ -38,14 +39,14 @@ export function refuseBudget(
   card: RateCard | undefined,
   model: string,
 ): Refusal<'budget-refused'> | null {
-  for (const [key, name] of Object.entries(NAMES) as [keyof Budget, string][]) {
+  for (const [key, name] of Object.entries(CEILING_NAMES) as [keyof Budget, string][]) {
     const value = budget[key]
     if (value === undefined) continue
     if (value === 0) return refuse(name, 'is 0: nothing could run; leave it out for no ceiling, or give 1 or more')
     if (!Number.isSafeInteger(value) || value < 0) return refuse(name, `is ${value}: give a whole number of 1 or more`)
   }
   if (budget.maxCostMicroUsd === undefined) return null
-  const name = NAMES.maxCostMicroUsd
+  const name = CEILING_NAMES.maxCostMicroUsd
   if (card === undefined) return refuse(name, 'cannot be kept without a rate card: give one with --prices FILE')
   if (card.models.has(model)) return null
   return refuse(name, `cannot be kept: the rate card (${card.source}) has no model ${JSON.stringify(model)}`)
@@ -97,12 +98,12 @@ function addUsage(sum: Usage | null, turn: Usage): Usage {
  * `usage` and `price` are that turn's; `price` is absent without a rate card.
  */
 export function unobservable(budget: Budget, usage: Usage | undefined, price: Price | undefined): Stop | null {
-  const tokens = budget.maxInputTokens !== undefined ? NAMES.maxInputTokens : NAMES.maxOutputTokens
+  const tokens = budget.maxInputTokens !== undefined ? CEILING_NAMES.maxInputTokens : CEILING_NAMES.maxOutputTokens
   const watched = budget.maxInputTokens !== undefined || budget.maxOutputTokens !== undefined
   if (usage === undefined && watched) return stop(tokens, 'the provider reported no usage for a turn')
   if (budget.maxCostMicroUsd === undefined || price?.kind === 'priced') return null
   const why = price === undefined ? 'the provider reported no usage for a turn' : price.why
-  return stop(NAMES.maxCostMicroUsd, why)
+  return stop(CEILING_NAMES.maxCostMicroUsd, why)
 }
 
 function stop(name: string, reason: string): Stop {

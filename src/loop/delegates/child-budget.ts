@@ -1,5 +1,5 @@
 /** The budget of a delegate: a share of what its parent has left, and never more than a delegate may have. Pure. */
-import type { Budget, Spent } from '../budget.js'
+import { type Budget, CEILING_NAMES, type Spent } from '../budget.js'
 
 export interface ParentBudget {
   readonly budget: Budget
@@ -36,16 +36,8 @@ export function childBudget(
     maxDurationMs: remainingMs === Infinity ? undefined : Math.floor(remainingMs),
     maxOutputTokensPerTurn: budget.maxOutputTokensPerTurn,
   }
-  for (const [key, ceiling] of Object.entries(CEILINGS))
-    if (shares[key as keyof typeof CEILINGS] === 0) return { kind: 'exhausted', ceiling }
-  const set = Object.entries(shares).filter(([, value]) => value !== undefined)
+  const set = Object.entries(shares).filter(([, value]) => value !== undefined) as [keyof Budget, number][]
+  const [none] = set.find(([, value]) => value === 0) ?? []
+  if (none !== undefined) return { kind: 'exhausted', ceiling: CEILING_NAMES[none] }
   return { kind: 'budget', budget: Object.fromEntries(set) as Budget }
 }
-
-const CEILINGS = {
-  maxTurns: 'max-turns',
-  maxInputTokens: 'max-input-tokens',
-  maxOutputTokens: 'max-output-tokens',
-  maxCostMicroUsd: 'max-cost-microunits',
-  maxDurationMs: 'max-duration-ms',
-} as const
