@@ -1,7 +1,7 @@
 /** `--delegate` and its numbers → what the loop needs to start delegates, and their sessions. */
 import { Refusal } from '../errors.js'
 import type { ChildFacts, DelegateOptions } from '../loop/run-state.js'
-import { openChildSession, type Session } from '../session/session.js'
+import type { Session } from '../session/session.js'
 import type { OperatorFiles } from './context-files.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
@@ -57,10 +57,10 @@ export function delegateOptions({
     ...(session === null
       ? {}
       : {
-          openJournal: ({ model, withheld }) => {
+          openJournal: ({ model, tools }) => {
             opened += 1
-            const journal = openChildSession(session, opened, model)
-            journal.withheld(withheld)
+            const journal = session.child(opened, model)
+            journal.withheld(tools.withheld)
             return { journal, close: () => closeSession(journal, io) }
           },
         }),

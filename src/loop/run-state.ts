@@ -1,7 +1,7 @@
 /** What one run carries from turn to turn, and the options it was started with. */
 
 import type { Refusal } from '../errors.js'
-import type { Emit, StartedEvent, Stop, Withheld } from '../events.js'
+import type { Emit, StartedEvent, Stop } from '../events.js'
 import type { HookMoment, HookPort } from '../hooks/port.js'
 import type { JsonObject } from '../json.js'
 import type { Clock } from '../supervise/deadline.js'
@@ -37,8 +37,7 @@ export interface TurnRecord {
 export interface Journal {
   item(item: Item): void
   turn(record: TurnRecord): void
-  /** How the run ends; nothing is recorded after it. */
-  /** `structured`: the answer that fits the run's schema; null or absent: none. */
+  /** How the run ends; nothing is recorded after it. `structured`: the answer that fits its schema; null or absent: none. */
   end(ended: Ended, structured?: JsonObject | null): void
   settle(): Promise<Refusal | null>
 }
@@ -53,7 +52,7 @@ export interface ChildFacts {
 }
 
 /** The journal of one delegate, and how it is given back. */
-export interface ChildJournal {
+interface ChildJournal {
   readonly journal: Journal
   close(): void
 }
@@ -71,7 +70,7 @@ export interface DelegateOptions {
   /** The standing context of a delegate, for what it has. May throw a refusal. */
   readonly contextOf: (child: ChildFacts) => StandingContext
   /** Absent: none is kept. */
-  readonly openJournal?: (child: ChildFacts & { readonly withheld: readonly Withheld[] }) => ChildJournal | Refusal
+  readonly openJournal?: (child: ChildFacts) => ChildJournal | Refusal
 }
 
 /** Absent keys are not sent. */

@@ -134,7 +134,10 @@ export class Session implements Journal {
     return refusal
   }
 
-  /** The session of a delegate of this one; see {@link openChildSession}. */
+  /**
+   * The session of a delegate of this one, `<id>.d<n>` with `n` from 1, or the next number that is free: a session that is
+   * resumed has delegates of earlier runs. The caller closes it before this one.
+   */
   child(n: number, model: string): Session {
     const { folder, calls } = this.#parts
     const facts = { ...this.facts, model }
@@ -148,14 +151,6 @@ export class Session implements Journal {
       head: [headerLine(id, facts, { parent: this.id })],
     })
   }
-}
-
-/**
- * The session of a delegate of `parent`, `<id>.d<n>` with `n` from 1, or the next number that is free: a session that is
- * resumed has delegates of earlier runs. Absent `model`: the parent's. The caller closes it before its parent.
- */
-export function openChildSession(parent: Session, n: number, model: string = parent.facts.model): Session {
-  return parent.child(n, model)
 }
 
 export function nameOf(id: string): string {

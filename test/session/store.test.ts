@@ -21,7 +21,6 @@ import { sessionDocument, sessionMarkdown, utc } from '../../src/session/documen
 import { SessionFolder } from '../../src/session/folder.js'
 import { isSessionId, newSessionId, sessionOfName } from '../../src/session/ids.js'
 import { listSessions, type SessionList } from '../../src/session/list.js'
-import { openChildSession } from '../../src/session/session.js'
 import { forkSession, newSession, readStored, resumeSession } from '../../src/session/store.js'
 import { READ, recorded, replies, scriptedModel, scriptedTools } from '../support/loop.js'
 import { needs } from '../support/needs.js'
@@ -268,13 +267,13 @@ t.test('delegates have sessions of their own, in the next free number', async t 
   const path = place(t)
   const parent = unrefused(newSession(path, FACTS))
   await parent.settle()
-  const children = Array.from({ length: 12 }, (_, n) => openChildSession(parent, n + 1, 'm-2'))
+  const children = Array.from({ length: 12 }, (_, n) => parent.child(n + 1, 'm-2'))
   for (const child of children) {
     child.item(user('part'))
     await child.settle()
     child.close()
   }
-  const more = openChildSession(parent, 1)
+  const more = parent.child(1, parent.facts.model)
   more.item(user('again'))
   await more.settle()
   t.equal(more.id, `${parent.id}.d13`)

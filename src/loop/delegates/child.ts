@@ -7,7 +7,7 @@ import type { Stop } from '../../events.js'
 import type { ToolOutcome } from '../../tools/port.js'
 import { addSpent, type Budget, type Spent } from '../budget.js'
 import { admittedReach } from '../documents/agents.js'
-import type { ChildFacts, ChildJournal, DelegateOptions, LoopEnd, LoopOptions, Run } from '../run-state.js'
+import type { ChildFacts, DelegateOptions, LoopEnd, LoopOptions, Run } from '../run-state.js'
 import type { Task } from './task.js'
 
 /** A loop driven to its end; what it has spent is known however it ended. A bug in it is an ending here. */
@@ -59,7 +59,7 @@ function prepare(run: Run, request: ChildRequest): Ready | Refusal {
   const facts = childFacts(run, request)
   try {
     const context = delegates.contextOf(facts)
-    const kept = delegates.openJournal?.({ ...facts, withheld: facts.tools.withheld })
+    const kept = delegates.openJournal?.(facts)
     if (kept instanceof Refusal) return kept
     const { model, approver, riskCeiling, rates, sampling, started, clock, emit, hooks, contextWindow } = run.options
     const options: LoopOptions = {
@@ -76,15 +76,11 @@ function prepare(run: Run, request: ChildRequest): Ready | Refusal {
       ...(hooks === undefined ? {} : { hooks }),
       ...(kept === undefined ? {} : { journal: kept.journal }),
     }
-    return { options, close: () => closeJournal(kept) }
+    return { options, close: () => kept?.close() }
   } catch (error) {
     if (error instanceof Refusal) return error
     throw error
   }
-}
-
-function closeJournal(kept: ChildJournal | undefined): void {
-  kept?.close()
 }
 
 /** Never more than the parent has: an agent's document can only take away. */

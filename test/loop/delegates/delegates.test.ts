@@ -586,7 +586,7 @@ t.test('a stop reaches delegates, and every call has a result', async t => {
 
 t.test('each has a journal of its own, with what it lacks, given back on every way out', async t => {
   const told: string[] = []
-  const openJournal: NonNullable<DelegateOptions['openJournal']> = ({ model, withheld }) => {
+  const openJournal: NonNullable<DelegateOptions['openJournal']> = ({ model, tools: { withheld } }) => {
     const id = `${model} ${withheld.map(one => one.tool).join()}`
     const journal: Journal = {
       item: item => told.push(`${id}: ${item.kind}`),
