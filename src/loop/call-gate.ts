@@ -2,10 +2,11 @@
 import { CALL_ARGUMENTS_BYTES_MAX, DELEGATES_PER_TURN_MAX } from '../bounds.js'
 import { jsonBytes } from '../json.js'
 import { failure } from '../tools/failures.js'
-import type { ResolvedCall, ToolOutcome } from '../tools/port.js'
+import type { Envelope, ResolvedCall, ToolOutcome } from '../tools/port.js'
 import type { TurnCall } from '../wires/port.js'
 import { type Approval, needsApproval } from './approval.js'
 import { DELEGATE } from './delegates/task.js'
+import { isHooked } from './hooked.js'
 import type { Run } from './run-state.js'
 import { unlessAbandoned } from './stopping.js'
 
@@ -51,6 +52,15 @@ function tooMany(resolved: ResolvedCall | null, delegates: number): ToolOutcome 
   if (resolved?.entry !== DELEGATE || delegates <= DELEGATES_PER_TURN_MAX) return null
   const said = `not run: one turn starts at most ${DELEGATES_PER_TURN_MAX} delegates; call it again in the next one`
   return failure('too-many-delegates', said)
+}
+
+/** Nothing that writes, starts or reaches out, nothing that asks, and nothing that a hook looks at. */
+export function isQuiet(run: Run, entry: string, spec: Pick<ResolvedCall, 'envelope' | 'approval'>): boolean {
+  return !mutates(spec.envelope) && !needsApproval(spec, run.options.riskCeiling) && !isHooked(run, entry)
+}
+
+function mutates({ effects }: Envelope): boolean {
+  return effects.some(effect => effect === 'write' || effect === 'process' || effect === 'network')
 }
 
 /** Asks where the risk is above the ceiling. Null: admitted; otherwise the failed outcome the model learns from. */

@@ -4,15 +4,14 @@
  * `tool-requested`, one `tool-completed` and one result.
  */
 import { failure } from '../tools/failures.js'
-import type { Envelope, ToolOutcome } from '../tools/port.js'
+import type { ToolOutcome } from '../tools/port.js'
 import type { TurnCall } from '../wires/port.js'
 import { ANSWER } from './answer/answer-tool.js'
-import { needsApproval } from './approval.js'
-import { admitted, judgeCalls, type Pending } from './call-gate.js'
+import { admitted, isQuiet, judgeCalls, type Pending } from './call-gate.js'
 import { complete, request, warnOfName } from './call-record.js'
 import { sharedBy } from './delegates/delegate-tool.js'
 import { DELEGATE } from './delegates/task.js'
-import { hooked, isHooked } from './hooked.js'
+import { hooked } from './hooked.js'
 import { type Ended, type Run, settle } from './run-state.js'
 
 /** Calls of one batch that run at a time. */
@@ -99,16 +98,10 @@ function neighbours(
   return end < 0 ? next : next.slice(0, end)
 }
 
-/** Nothing that writes, starts or reaches out, nothing that asks, and nothing that a hook looks at. */
 function isPure(run: Run, one: Pending): boolean {
   const { resolved, unfit } = one
   if (resolved === null || resolved.routed || unfit !== null || isOf(one, DELEGATE)) return false
-  if (isHooked(run, resolved.entry) || mutates(resolved.envelope)) return false
-  return !needsApproval(resolved, run.options.riskCeiling)
-}
-
-function mutates({ effects }: Envelope): boolean {
-  return effects.some(effect => effect === 'write' || effect === 'process' || effect === 'network')
+  return isQuiet(run, resolved.entry, resolved)
 }
 
 /** Among how many delegates what is left of the budget is divided; 0: they run one after another. */

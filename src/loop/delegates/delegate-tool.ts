@@ -3,8 +3,8 @@
  * writes, starts or asks, and at which no hook looks. All others run one after another, with the same results.
  */
 import { failure } from '../../tools/failures.js'
-import type { ToolOutcome, ToolSpec } from '../../tools/port.js'
-import { needsApproval } from '../approval.js'
+import type { ToolOutcome } from '../../tools/port.js'
+import { isQuiet } from '../call-gate.js'
 import { admittedReach } from '../documents/agents.js'
 import { isHooked } from '../hooked.js'
 import type { OwnedTool } from '../owned-tools.js'
@@ -76,13 +76,7 @@ function isPure(run: Run, { agent }: Task): boolean {
   // Verbs and owned tools change nothing by themselves.
   const others = specs.filter(({ name }) => !names.includes(name) && name !== DELEGATE)
   return (
-    entries.filter(({ name }) => admitted.has(name)).every(spec => isQuiet(run, spec)) &&
+    entries.filter(({ name }) => admitted.has(name)).every(spec => isQuiet(run, spec.name, spec)) &&
     others.every(({ name }) => !isHooked(run, name))
   )
-}
-
-function isQuiet(run: Run, spec: ToolSpec): boolean {
-  const { effects } = spec.envelope
-  const changes = effects.some(effect => effect === 'write' || effect === 'process' || effect === 'network')
-  return !changes && !needsApproval(spec, run.options.riskCeiling) && !isHooked(run, spec.name)
 }
