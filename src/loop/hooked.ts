@@ -27,9 +27,7 @@ export async function hooked(run: Run, call: HookedCall, work: () => Promise<Too
   if (refused !== null) return refused
   const outcome = boundedOutcome(await work())
   const { notes } = await hooks.afterCall(call, { output: outcome.output, failed: outcome.failed }, momentOf(run))
-  return notes.length === 0
-    ? outcome
-    : { ...outcome, ...boundedOutcome({ ...outcome, output: withNotes(outcome.output, notes) }) }
+  return notes.length === 0 ? outcome : boundedOutcome({ ...outcome, output: withNotes(outcome.output, notes) })
 }
 
 function notProceeding(run: Run, { entry }: HookedCall, { decision }: Consulted): ToolOutcome | null {
