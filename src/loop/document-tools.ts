@@ -1,19 +1,13 @@
 /** The tools `skill` and `recall`: what the documents of a run say in full, when the model asks. Pure. */
 import { nearest } from '../hooks/nearest.js'
 import type { JsonObject } from '../json.js'
+import { READING } from '../tools/catalogue.js'
 import { failure } from '../tools/failures.js'
-import type { Envelope, ToolOutcome } from '../tools/port.js'
+import type { ToolOutcome } from '../tools/port.js'
 import type { Documents } from './documents/documents.js'
 import type { Memory } from './documents/memories.js'
 import type { SkillDocument } from './documents/skills.js'
 import type { OwnedTool } from './owned-tools.js'
-
-const READING: Envelope = {
-  effects: ['read', 'filesystem'],
-  risk: 'low',
-  idempotency: 'idempotent',
-  access: ['filesystem'],
-}
 
 /** Names told where one is unknown. */
 const NEAR_MAX = 8

@@ -41,7 +41,8 @@ interface Row {
   readonly needs: 'nothing' | 'workspace' | 'programs'
 }
 
-const READING: Envelope = {
+/** Of what reads the machine and changes nothing. */
+export const READING: Envelope = {
   effects: ['read', 'filesystem'],
   risk: 'low',
   idempotency: 'idempotent',

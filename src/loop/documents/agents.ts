@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Withheld } from '../../events.js'
+import type { Reach } from '../../tools/port.js'
 import { type DocumentText, ignoredKeys, readHead } from './head.js'
 import { type Narrowing, narrowingOf, nearNarrowing } from './key-names.js'
 import { type Defect, defect, isDefect } from './problems.js'
@@ -31,15 +32,10 @@ export interface AgentDocument {
   readonly file: string
 }
 
-/** What an agent may use of what its parent has. */
-export interface Reach {
-  /** Entry names, in the parent's order. */
-  readonly admitted: readonly string[]
-  /** Asked for, not to be had; in the order of the document. */
-  readonly withheld: readonly Withheld[]
-}
-
-/** The parent's reach without what the document leaves out: never more than `parent`, the entry names admitted there. */
+/**
+ * The parent's reach without what the document leaves out: never more than `parent`, the entry names admitted there, and in
+ * its order. What is withheld stands in the order of the document.
+ */
 export function admittedReach(
   { name, tools, disallowedTools }: Pick<AgentDocument, 'name' | 'tools' | 'disallowedTools'>,
   parent: readonly string[],

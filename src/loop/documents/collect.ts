@@ -74,7 +74,8 @@ export class Collection<Document extends Named> {
   }
 }
 
-function tooMany(what: string, seen: number): Refusal<'over-bound'> {
+/** `what`: the kind, in the plural. */
+export function tooMany(what: string, seen: number): Refusal<'over-bound'> {
   const said = `more than ${DOCUMENTS_MAX} ${what}: name fewer folders`
   return new Refusal('over-bound', { name: what, limit: DOCUMENTS_MAX, seen }, said)
 }

@@ -3,7 +3,7 @@
  * instruction, so a folder of them is taken whole or not at all: one record that cannot be trusted refuses the run.
  */
 import { DOCUMENTS_MAX } from '../../bounds.js'
-import { Refusal } from '../../errors.js'
+import { tooMany } from './collect.js'
 import { type DocumentFolder, fileIn, listIn, readIn, withFolder } from './folders.js'
 import { splitFrontMatter } from './front-matter.js'
 import { badDocument, type Defect, defect, hiddenCharacter, isDefect } from './problems.js'
@@ -42,13 +42,8 @@ function readVault(folder: DocumentFolder, byId: Map<string, Memory>): void {
     const twin = byId.get(memory.id)
     if (twin !== undefined) refuse(memory.file, defect(null, `${twin.file} has the same id`, 'rename one'))
     byId.set(memory.id, memory)
-    if (byId.size > DOCUMENTS_MAX) throw tooMany(byId.size)
+    if (byId.size > DOCUMENTS_MAX) throw tooMany('memories', byId.size)
   }
-}
-
-function tooMany(seen: number): Refusal<'over-bound'> {
-  const said = `more than ${DOCUMENTS_MAX} memories: name fewer folders`
-  return new Refusal('over-bound', { name: 'memories', limit: DOCUMENTS_MAX, seen }, said)
 }
 
 function refuse(file: string, found: Defect): never {

@@ -27,8 +27,9 @@ export function takePlugin(folder: DocumentFolder, { skills, agents, report }: P
   for (const below of placesOf(folder, 'skills', manifest.skills, report)) {
     takeSkillEntry(skills, folder, below, prefix)
   }
-  for (const below of agents === null ? [] : placesOf(folder, 'agents', manifest.agents, report)) {
-    if (agents !== null) takeAgentEntry(agents, folder, below, prefix)
+  if (agents === null) return
+  for (const below of placesOf(folder, 'agents', manifest.agents, report)) {
+    takeAgentEntry(agents, folder, below, prefix)
   }
 }
 
