@@ -248,10 +248,10 @@ function fill(fd: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
 }
 
-/** The first `size` bytes, or fewer where the file ends before. */
-export function readAll(fd: number, size: number): Buffer {
+/** `size` bytes from the place `from` on, or fewer where the file ends before. */
+export function readAll(fd: number, size: number, from = 0): Buffer {
   const bytes = Buffer.allocUnsafe(size)
   let at = 0
-  for (let got = -1; at < size && got !== 0; at += got) got = readSync(fd, bytes, at, size - at, at)
+  for (let got = -1; at < size && got !== 0; at += got) got = readSync(fd, bytes, at, size - at, from + at)
   return bytes.subarray(0, at)
 }

@@ -2,15 +2,17 @@
  * What sessions there are, from the first line and the end of each file: a thousand of them cost a thousand small reads.
  * A file that cannot be told is named and stands in nobody's way.
  */
-import { closeSync, readSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { SESSION_BYTES_MAX, SESSION_HEADER_BYTES_MAX, SESSION_TAIL_BYTES, SESSIONS_LISTED_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
+import { readAll } from '../paths/guarded-file.js'
 import { systemRefusal } from '../paths/guarded-folder.js'
 import { shown } from '../paths/walk.js'
 import type { OurFile, SessionFolder } from './folder.js'
 import { sessionOfName } from './ids.js'
 import { parseLine } from './read.js'
 import { type EndLine, type HeaderLine, headerOf, type ResumedLine, recordOf, type TurnLine } from './records.js'
+import { turnsOf } from './store.js'
 import { readVersion1 } from './version-1.js'
 
 export interface SessionSummary {
@@ -101,14 +103,14 @@ function ofVersion1(folder: SessionFolder, { name, id }: Found, path: string): S
   const read = readVersion1(bytes)
   if (read.kind === 'damage') return read.why
   const { header, records, updatedUnix = header.created_unix } = read
-  const turns = records.findLast(record => record.kind === 'turn')?.turn ?? 0
-  return summary(header, { id, path, version: 1, updated_unix: updatedUnix, turns, stop: null, model: header.model })
+  const state = { turns: turnsOf(records), model: header.model, stop: null }
+  return summary(header, { id, path, version: 1, updated_unix: updatedUnix, ...state })
 }
 
 function ofVersion2({ fd, stat }: OurFile, { id }: Found, path: string): SessionSummary | string {
   const size = Number(stat.size)
   if (size > SESSION_BYTES_MAX) return `it has ${size} bytes, over the bound of ${SESSION_BYTES_MAX}`
-  const start = readAt(fd, 0, Math.min(size, SESSION_HEADER_BYTES_MAX))
+  const start = readAll(fd, Math.min(size, SESSION_HEADER_BYTES_MAX))
   const lineEnd = start.indexOf('\n') + 1
   if (lineEnd === 0) return 'it has no whole first line'
   const header = headerOf(parseLine(start.subarray(0, lineEnd)))
@@ -142,7 +144,7 @@ function summary(
 function lastState(fd: number, from: number, size: number): StateLine | null | 'damaged' {
   for (let length = SESSION_TAIL_BYTES; ; length *= 8) {
     const start = Math.max(from, size - length)
-    const found = stateIn(readAt(fd, start, size - start), start === from)
+    const found = stateIn(readAll(fd, size - start, start), start === from)
     if (found !== 'further') return found
   }
 }
@@ -164,12 +166,4 @@ function stateIn(bytes: Buffer, whole: boolean): StateLine | null | 'damaged' | 
 
 function isState(record: { readonly kind: string }): record is StateLine {
   return record.kind === 'turn' || record.kind === 'end' || record.kind === 'resumed'
-}
-
-function readAt(fd: number, at: number, length: number): Buffer {
-  const bytes = Buffer.allocUnsafe(length)
-  let filled = 0
-  for (let got = -1; filled < length && got !== 0; filled += got)
-    got = readSync(fd, bytes, filled, length - filled, at + filled)
-  return bytes.subarray(0, filled)
 }

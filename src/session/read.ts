@@ -98,12 +98,11 @@ export function isTooDeep(bytes: Buffer, { start, end }: Pick<Line, 'start' | 'e
   return end - start > 2 * LINE_DEPTH_MAX && nestingOf(bytes.toString('latin1', start, end)) > LINE_DEPTH_MAX
 }
 
-/** Undefined: no UTF-8, or no JSON. */
-function parsed(bytes: Buffer, { start, end }: Pick<Line, 'start' | 'end'>): unknown {
+function parsed(bytes: Buffer, { start, end }: Line): unknown {
   return parseLine(bytes.subarray(start, end))
 }
 
-/** One line as JSON; undefined where it is none. */
+/** One line, or a document of one value, as JSON; undefined: no UTF-8, or no JSON. */
 export function parseLine(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) return undefined
   try {

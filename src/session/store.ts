@@ -143,8 +143,7 @@ function note(message: string): SessionNote {
 }
 
 function otherWorkspace({ header, records }: SessionContent, { workspace }: SessionFacts): SessionNote[] {
-  const last = records.findLast(({ kind }) => kind === 'resumed')
-  const before = last?.kind === 'resumed' ? last.workspace : header.workspace
+  const before = records.findLast(record => record.kind === 'resumed')?.workspace ?? header.workspace
   if (before === workspace) return []
   const message = `the session was held over ${shown(before)}, and this run is over ${shown(workspace)}`
   return [{ code: 'session-workspace', message }]
@@ -183,8 +182,7 @@ export function itemsOf(records: readonly SessionRecord[]): readonly Item[] {
 }
 
 export function turnsOf(records: readonly SessionRecord[]): number {
-  const last = records.findLast(({ kind }) => kind === 'turn')
-  return last?.kind === 'turn' ? last.turn : 0
+  return records.findLast(record => record.kind === 'turn')?.turn ?? 0
 }
 
 function otherWire(path: string, was: string, is: string): Refusal {

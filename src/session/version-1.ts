@@ -1,9 +1,8 @@
 /** Sessions of version 1 (contract §17): one pretty JSON document, `<id>.json`. Read, never written. Pure. */
-import { isUtf8 } from 'node:buffer'
 import { isJsonObject, type JsonObject } from '../json.js'
 import type { Item } from '../wires/port.js'
 import { isSessionId } from './ids.js'
-import { isTooDeep, type ReadSession } from './read.js'
+import { isTooDeep, parseLine, type ReadSession } from './read.js'
 import { type HeaderLine, headerOf, itemOf, type SessionRecord } from './records.js'
 
 const KEYS: ReadonlySet<string> = new Set([
@@ -16,7 +15,7 @@ const KEYS: ReadonlySet<string> = new Set([
  * without usage. Unknown keys are damage, as they were for who wrote it; so is anything else that is not whole.
  */
 export function readVersion1(bytes: Buffer): ReadSession & { readonly updatedUnix?: number } {
-  const document = parsed(bytes)
+  const document = isTooDeep(bytes, { start: 0, end: bytes.length }) ? undefined : parseLine(bytes)
   if (!isJsonObject(document)) return damage('no JSON document')
   const unknown = Object.keys(document).find(key => !KEYS.has(key))
   if (unknown !== undefined) return damage(`unknown key ${JSON.stringify(unknown)}`)
@@ -50,16 +49,6 @@ function itemsOf({ items }: JsonObject): readonly Item[] | string {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return isUtf8(bytes) && !isTooDeep(bytes, { start: 0, end: bytes.length })
-      ? (JSON.parse(bytes.toString('utf8')) as unknown)
-      : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function damage(why: string): ReadSession {
