@@ -1,7 +1,6 @@
 /** How a launch ended, from what we did, what bwrap said, what the kernel counted. Pure. */
-import type { AppliedLimit, Captured, Ending, LimitName } from '../outcome.js'
-import { renderCaptured } from '../supervise/bounded-output.js'
-import { plainEnd, signalOf } from '../supervise/command-status.js'
+import type { AppliedLimit, Ending, LimitName } from '../outcome.js'
+import { launcherEnd, plainEnd, signalOf } from '../supervise/command-status.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Ended } from '../supervise/supervised.js'
 import type { GroupCounts } from './cgroup.js'
@@ -26,21 +25,12 @@ export function endingOf(facts: EndingFacts): Ending {
   const { ended, release } = facts
   if (release.problem !== null) return release.problem
   if (ended.cause.kind !== 'by-itself') return ended.cause
-  if (!release.released) return tooSmall(facts) ?? sandboxFailed(ended.stderr)
+  if (!release.released) return tooSmall(facts) ?? launcherEnd(ended.stderr, WORDLESS)
   if (release.exitCode === null) return launcherKilled(facts) ?? launcherEnded(ended)
   return bound(facts, release.exitCode) ?? plainEnd(release.exitCode)
 }
 
-/** bwrap's own words, cut: a person reads them and the table of known failures is matched against them. */
-const TEXT_CHARS_MAX = 2_048
-
-function sandboxFailed(stderr: Captured): NotStarted {
-  const text = renderCaptured(stderr).text.trim().slice(0, TEXT_CHARS_MAX)
-  return notStarted(
-    'sandbox-failed',
-    text === '' ? 'the sandbox ended before the command was started, without a word' : text,
-  )
-}
+const WORDLESS = 'the sandbox ended before the command was started, without a word'
 
 /** The sandbox stands on its limits before the command does, and is killed without a word of its own. */
 function tooSmall({ plan, counts }: EndingFacts): NotStarted | null {
@@ -65,7 +55,7 @@ function launcherKilled({ plan, ended, counts }: EndingFacts): Ending | null {
 /** No exit code was told although the command ran: somebody else ended the launcher. */
 function launcherEnded({ exit, stderr }: EndingFacts['ended']): Ending {
   if (exit?.signal) return { kind: 'signalled', signal: exit.signal, core: null }
-  return sandboxFailed(stderr)
+  return launcherEnd(stderr, WORDLESS)
 }
 
 /** How a limit shows in what is known when the command has ended: whether it bound, and the figure seen where there is one. */

@@ -6,7 +6,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { OUTPUT_KEPT_BYTES } from '../bounds.js'
 import { type AppliedLimit, type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
-import { renderCaptured } from '../supervise/bounded-output.js'
+import { launcherEnd, ownEnd } from '../supervise/command-status.js'
 import { COOKIE } from '../supervise/cookie-sweep.js'
 import { systemClock } from '../supervise/deadline.js'
 import { drained } from '../supervise/drained.js'
@@ -137,22 +137,14 @@ function launcherFailed(plan: LaunchPlan, failed: NotStarted): NotStarted {
 /** Signals that the kernel sends for one limit alone (setrlimit(2)). */
 const SIGNS: Readonly<Partial<Record<NodeJS.Signals, AppliedLimit['name']>>> = { SIGXCPU: 'cpu', SIGXFSZ: 'file-size' }
 
-/** sandbox-exec's own words, cut, as with bubblewrap. */
-const TEXT_CHARS_MAX = 2_048
-
 /** What we caused, then what kept the command from starting, then a limit that bound, then the plain end. */
 function endingOf({ limits }: LaunchPlan, { cause, exit, stderr }: Ended, stood: boolean): Ending {
   if (cause.kind !== 'by-itself') return cause
-  if (!stood) {
-    const text = renderCaptured(stderr).text.trim().slice(0, TEXT_CHARS_MAX)
-    return notStarted('sandbox-failed', text === '' ? 'sandbox-exec ended before the command was started' : text)
-  }
-  const { signal = null, status = null } = exit ?? {}
+  if (!stood) return launcherEnd(stderr, 'sandbox-exec ended before the command was started')
+  const signal = exit?.signal ?? null
   const limit = limits.find(({ name }) => signal !== null && name === SIGNS[signal])
   if (limit !== undefined) return { kind: 'bound', name: limit.name, limit: limit.value, seen: null }
-  if (signal !== null) return { kind: 'signalled', signal, core: null }
-  if (status === null) throw new Error('a command that ended by itself has no status')
-  return { kind: 'exited', status }
+  return ownEnd(exit)
 }
 
 function report(ended: Ended, options: LaunchOptions): Partial<Outcome> {

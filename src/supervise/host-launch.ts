@@ -7,6 +7,7 @@
  * program runs in a pid namespace, from which nothing escapes (Linux).
  */
 import { type AppliedConfinement, type Ending, type Guarantee, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
+import { ownEnd } from './command-status.js'
 import { COOKIE } from './cookie-sweep.js'
 import { type Clock, graceMs, limitMs, systemClock } from './deadline.js'
 import { inheritableRefusal } from './descriptors.js'
@@ -115,18 +116,12 @@ class HostGroup {
 
   started(): void {}
 
-  /** What we caused comes first; Node tells no core flag. */
+  /** What we caused comes first. */
   ending({ cause, exit }: Ended): Promise<Ending> {
     return Promise.resolve(cause.kind === 'by-itself' ? ownEnd(exit) : cause)
   }
 
   close(): void {}
-}
-
-function ownEnd(exit: Ended['exit']): Ending {
-  if (exit?.signal) return { kind: 'signalled', signal: exit.signal, core: null }
-  if (exit === null || exit.status === null) throw new Error('a program that ended by itself has no status')
-  return { kind: 'exited', status: exit.status }
 }
 
 async function startHeld(

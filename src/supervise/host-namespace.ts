@@ -11,9 +11,8 @@ import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { BWRAP_WORDS_MAX } from '../bounds.js'
 import type { Ending } from '../outcome.js'
-import { renderCaptured } from './bounded-output.js'
 import { BwrapStatus } from './bwrap-status.js'
-import { plainEnd } from './command-status.js'
+import { launcherEnd, plainEnd } from './command-status.js'
 import { NamespaceTree } from './namespace-kill.js'
 import { mayMakeNamespaces } from './processes.js'
 import { findProgram, isScript, judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
@@ -98,8 +97,7 @@ export class HostNamespace {
     const status = this.#status?.exitCode ?? null
     if (status !== null) return plainEnd(status)
     if (exit?.signal) return { kind: 'signalled', signal: exit.signal, core: null }
-    const text = renderCaptured(stderr).text.trim().slice(0, TEXT_CHARS_MAX)
-    return notStarted('sandbox-failed', text === '' ? 'the namespace ended before its program, without a word' : text)
+    return launcherEnd(stderr, 'the namespace ended before its program, without a word')
   }
 
   close(supervised: Supervised | null): void {
@@ -107,9 +105,6 @@ export class HostNamespace {
     if (this.link !== null) rmSync(join(this.link, '..'), { recursive: true, force: true })
   }
 }
-
-/** bubblewrap's own words, cut: a person reads them. */
-const TEXT_CHARS_MAX = 2_048
 
 /** Inside, a missing loader would look like a program that ended with 1. */
 function missingLoader(file: string): NotStarted | null {
