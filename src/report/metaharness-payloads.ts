@@ -2,7 +2,7 @@
  * One event of ours → the payload that `metaharness.event/1` has for it. Every key of a payload is always there; what a
  * record does not say is null. Pure.
  */
-import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { isCount, isJsonObject, type Json, type JsonObject } from '../json.js'
 
 export type Payload = JsonObject & { readonly event: string }
 
@@ -33,8 +33,6 @@ export interface Said {
 }
 
 export const isText = (value: Json | undefined): value is string => typeof value === 'string'
-export const isCount = (value: Json | undefined): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 0
 
 /** `unfit`: the event lacks what its kind must hold. `none`: it has no counterpart. */
 export function payloadOf(kind: string, said: Said): Payload | 'none' | 'unfit' {

@@ -4,18 +4,9 @@
  * for not having happened. An end that the record does not hold is not made up. Pure.
  */
 import { isUtf8 } from 'node:buffer'
-import { isJsonObject, type Json, type JsonObject, memberText } from '../json.js'
+import { isCount, isJsonObject, type Json, type JsonObject, memberText, parsedOrNull } from '../json.js'
 import { Fnv1a } from './fnv1a.js'
-import {
-  isCount,
-  isText,
-  NOTHING_SAID,
-  type Payload,
-  payloadOf,
-  plus,
-  type Sums,
-  usageOf,
-} from './metaharness-payloads.js'
+import { isText, NOTHING_SAID, type Payload, payloadOf, plus, type Sums, usageOf } from './metaharness-payloads.js'
 
 /** One line without its newline. */
 export interface RecordLine {
@@ -82,12 +73,8 @@ function digestOf(bytes: Uint8Array): string {
 }
 
 function parsed(text: string): JsonObject | null {
-  try {
-    const value = JSON.parse(text) as unknown
-    return isJsonObject(value) ? value : null
-  } catch {
-    return null
-  }
+  const value = parsedOrNull(text)
+  return isJsonObject(value) ? value : null
 }
 
 function whyGarbage({ over }: RecordLine, text: string | null): string {

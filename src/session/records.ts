@@ -3,7 +3,7 @@
  * object; `native-profiles/session.schema.json` describes them. Pure.
  */
 import type { Stop, Withheld } from '../events.js'
-import { exactJson, isJsonObject, type JsonObject } from '../json.js'
+import { exactJson, isCount, isJsonObject, type JsonObject } from '../json.js'
 import { type Item, type Usage, WIRE_NAMES, type WireName } from '../wires/port.js'
 import { isSessionId } from './ids.js'
 
@@ -81,7 +81,6 @@ export type SessionRecord = Item | TurnLine | WithheldLine | ResumedLine | EndLi
 export type SessionLine = HeaderLine | SessionRecord
 
 const isText = (value: unknown): value is string => typeof value === 'string'
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
 const isAny = (value: unknown): boolean => value !== undefined
 /** It is sent as it stands, inside of a request. */

@@ -1,5 +1,5 @@
 /** Sessions of version 1 (contract §17): one pretty JSON document, `<id>.json`. Read, never written. Pure. */
-import { isJsonObject, type JsonObject } from '../json.js'
+import { isCount, isJsonObject, type JsonObject } from '../json.js'
 import type { Item } from '../wires/port.js'
 import { isSessionId } from './ids.js'
 import { isTooDeep, parseLine, type ReadSession } from './read.js'
@@ -45,10 +45,6 @@ function itemsOf({ items }: JsonObject): readonly Item[] | string {
     read.push(item)
   }
   return read
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function damage(why: string): ReadSession {
