@@ -196,6 +196,20 @@ t.test('tools and context show say what a run would publish and send', async t =
   t.equal((await say('context', 'list')).status, 1)
 })
 
+t.test('an AGENTS.md that cannot be read is told after the start, and beside the layers', async t => {
+  const ws = scratch({ 'AGENTS.md/note': 'a folder' })
+  t.teardown(ws.remove)
+  const words = ['--provider', 'demo', '--workspace', ws.path]
+  const ran = await harness(['run', ...words, '--input', 'x', '--no-session', '--json'])
+  t.equal(ran.status, 0, ran.stderr)
+  const [started, warning] = eventsOf(ran.stdout)
+  t.equal(started?.kind, 'started')
+  t.match(warning, { kind: 'warning', code: 'document-refused', message: /^AGENTS\.md of the workspace is not among/ })
+  const shown = await harness(['context', 'show', '--workspace', ws.path])
+  t.equal(shown.status, 0, shown.stderr)
+  t.match(shown.stderr, /^warning \[document-refused\] AGENTS\.md of the workspace/m)
+})
+
 t.test('context show has the digests that a run records', async t => {
   const { run, say } = place(t)
   const endpoint = await scripted(t, [{ reply: { text: 'done' } }])

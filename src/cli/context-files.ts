@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { DOCUMENT_BYTES_MAX, PROJECT_INSTRUCTIONS_BYTES_MAX } from '../bounds.js'
 import { isRefusal, Refusal } from '../errors.js'
+import type { HarnessEvent } from '../events.js'
 import type { ProvidedFile, WorkspaceFacts } from '../loop/context.js'
 import type { Given } from './parse.js'
 import { readText } from './run-options.js'
@@ -31,22 +32,39 @@ function providedFile(source: string, flag: string, cwd: string): ProvidedFile {
   )
 }
 
-/** Project instructions and branch come through the same reach as the file tools: the workspace is not trusted. */
-export function workspaceFacts(given: Given, path: string, read: WorkspaceReader): WorkspaceFacts {
-  return {
-    path,
-    branch: branchOf(read),
-    project: given.has('--no-project-instructions') ? null : projectInstructions(read),
-  }
+export interface WorkspaceTexts {
+  readonly facts: WorkspaceFacts
+  /** One for each file of project instructions that is there and was not taken. */
+  readonly warnings: readonly HarnessEvent[]
 }
 
-/** `AGENTS.md`, else `CLAUDE.md`, of the root alone. */
-function projectInstructions(read: WorkspaceReader): ProvidedFile | null {
+/** Project instructions and branch come through the same reach as the file tools: the workspace is not trusted. */
+export function workspaceTexts(given: Given, path: string, read: WorkspaceReader): WorkspaceTexts {
+  const { project, warnings } = given.has('--no-project-instructions') ? NONE_WANTED : projectInstructions(read)
+  return { facts: { path, branch: branchOf(read), project }, warnings }
+}
+
+interface ProjectInstructions {
+  readonly project: ProvidedFile | null
+  readonly warnings: readonly HarnessEvent[]
+}
+
+const NONE_WANTED: ProjectInstructions = { project: null, warnings: [] }
+
+/** `AGENTS.md`, else `CLAUDE.md`, of the root alone. One that is there and cannot be read is told, never passed over in silence. */
+function projectInstructions(read: WorkspaceReader): ProjectInstructions {
+  const warnings: HarnessEvent[] = []
   for (const source of ['AGENTS.md', 'CLAUDE.md']) {
     const bytes = read(source, PROJECT_INSTRUCTIONS_BYTES_MAX + 1)
-    if (!isRefusal(bytes)) return { source, text: boundedText(bytes) }
+    if (!isRefusal(bytes)) return { project: { source, text: boundedText(bytes) }, warnings }
+    if (bytes.code !== 'missing') warnings.push(unread(source, bytes))
   }
-  return null
+  return { project: null, warnings }
+}
+
+function unread(source: string, why: Refusal): HarnessEvent {
+  const message = `${source} of the workspace is not among the instructions: ${why.message}`
+  return { kind: 'warning', code: 'document-refused', message }
 }
 
 /** Cut at a line end and said so, never silently. */

@@ -6,7 +6,6 @@ import { Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
 import type { AnswerSchema } from '../loop/answer/validator.js'
 import { type ApprovalMode, type Approver, makeApprover } from '../loop/approval.js'
-import type { StandingContext } from '../loop/context.js'
 import type { ConversationOptions, StartedFacts } from '../loop/run-state.js'
 import type { AppliedConfinement } from '../outcome.js'
 import { randomHex } from '../random.js'
@@ -27,7 +26,7 @@ import { type ModelChoice, modelChoice } from './provider-options.js'
 import { renderer, wantsColor } from './render.js'
 import { budgetOf, headersOf, ratesOf, samplingOf, whole, windowOf } from './run-options.js'
 import { closeSession, openRunSession } from './session-options.js'
-import { standingContext } from './standing-context.js'
+import { type RunContext, standingContext } from './standing-context.js'
 import { openSurroundings, type Surroundings } from './surroundings.js'
 import { verifyingGrants, warningAfterStart } from './verify-grants.js'
 
@@ -149,7 +148,7 @@ interface Parts {
   readonly runId: string
   readonly emit: Emit
   readonly surroundings: Surroundings
-  readonly context: StandingContext
+  readonly context: RunContext
   /** Null: none is filed. */
   readonly session: Session | null
   readonly files: OperatorFiles
@@ -183,11 +182,11 @@ async function withModel<T>(given: Given, io: Io, parts: Parts, work: (model: Mo
 }
 
 function optionsOf(given: Given, io: Io, parts: Parts, model: ModelPort): ConversationOptions {
-  const { choice, settings, surroundings, session, answer } = parts
+  const { choice, settings, surroundings, context, session, answer } = parts
   const { hooks, boundary } = surroundings
   const { rates, ...bounds } = settings
   const delegates = delegateOptions({ given, io, ...parts })
-  const warnings = [...surroundings.warnings, ...answerWarnings(answer)]
+  const warnings = [...surroundings.warnings, ...context.warnings, ...answerWarnings(answer)]
   return {
     model,
     requestedModel: choice.model,
@@ -199,7 +198,7 @@ function optionsOf(given: Given, io: Io, parts: Parts, model: ModelPort): Conver
     riskCeiling: (given.one('--approve-up-to') ?? 'low') as Risk,
     ...bounds,
     ...(rates === undefined ? {} : { rates }),
-    context: parts.context,
+    context,
     ...(session === null ? {} : { journal: session, items: session.items }),
     started: startedFacts(given, parts),
     clock: systemClock,

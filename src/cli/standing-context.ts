@@ -1,25 +1,30 @@
 /** The standing instruction of a run with these options, from what its surroundings turned out to be. */
 import { buildContext, type StandingContext } from '../loop/context.js'
 import type { ChildFacts } from '../loop/run-state.js'
-import { type OperatorFiles, workspaceFacts } from './context-files.js'
+import { type OperatorFiles, type WorkspaceTexts, workspaceTexts } from './context-files.js'
 import type { Given } from './parse.js'
 import type { Surroundings } from './surroundings.js'
 import { workspaceReader } from './workspace-reader.js'
+
+/** With what has to be told of the files that it is made of. */
+export type RunContext = StandingContext & Pick<WorkspaceTexts, 'warnings'>
 
 export function standingContext(
   given: Given,
   { reach, tools, boundary, programs, documents }: Surroundings,
   files: OperatorFiles,
   { child }: { readonly child?: ChildFacts } = {},
-): StandingContext {
+): RunContext {
+  const { path } = reach.workspace
+  const { facts, warnings } = workspaceTexts(given, path, workspaceReader(reach.workspace))
   const scope = given.all('--write-scope')
-  return buildContext({
+  const context = buildContext({
     tools,
     documents,
     ...(child === undefined ? { owned: ownedTools(given) } : { child }),
     writeScope: given.one('--scope-announce') === 'silent' ? [] : scope,
     ...files,
-    workspace: workspaceFacts(given, reach.workspace.path, workspaceReader(reach.workspace)),
+    workspace: facts,
     execution: {
       path: given.one('--execution-path') === 'metaharness' ? 'metaharness' : 'direct',
       boundary: boundary?.confinement.boundary ?? null,
@@ -30,6 +35,7 @@ export function standingContext(
     platform: { os: process.platform, arch: process.arch },
     now: new Date(),
   })
+  return { ...context, warnings }
 }
 
 /** What the loop itself publishes with these options. */

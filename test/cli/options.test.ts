@@ -1,8 +1,8 @@
 /** Flags → what a run is made of: model, credential, budget, sampling, files and headers. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { operatorFiles, workspaceFacts } from '../../src/cli/context-files.js'
+import { operatorFiles, workspaceTexts } from '../../src/cli/context-files.js'
 import { controlFiles } from '../../src/cli/control-files.js'
 import { type Given, parseArgv } from '../../src/cli/parse.js'
 import { modelChoice } from '../../src/cli/provider-options.js'
@@ -187,11 +187,45 @@ t.test('context files and what the workspace says of itself', async t => {
 
   const place = landPlace(dir, { cwd: '/' })
   if (place instanceof Refusal) throw place
-  const facts = workspaceFacts(given(), dir, workspaceReader(place))
+  const { facts, warnings } = workspaceTexts(given(), dir, workspaceReader(place))
+  t.strictSame(warnings, [])
   t.equal(facts.branch, 'feature/x')
   t.match(facts.project?.text, /line of text\n\[cut here: the file is longer than 32768 bytes\]\n$/)
   t.ok(Buffer.byteLength(facts.project?.text ?? '') < 33 * 1024)
-  t.equal(workspaceFacts(given('--no-project-instructions'), dir, workspaceReader(place)).project, null)
+  t.equal(workspaceTexts(given('--no-project-instructions'), dir, workspaceReader(place)).facts.project, null)
+})
+
+t.test('project instructions that are there and cannot be read are told', async t => {
+  const dir = t.testdir({ ws: {}, 'outside.md': 'not yours' })
+  const ws = join(dir, 'ws')
+  const place = landPlace(ws, { cwd: '/' })
+  if (place instanceof Refusal) throw place
+  const texts = (...words: string[]) => workspaceTexts(given(...words), ws, workspaceReader(place))
+  t.strictSame(texts().warnings, [], 'what is not there is no news')
+  const kinds: readonly [string, (path: string) => void, RegExp][] = [
+    ['a folder', path => mkdirSync(path), /folder/],
+    ['a link out of the workspace', path => symlinkSync('../outside.md', path), /outside the workspace/],
+    ['a link to itself', path => symlinkSync('AGENTS.md', path), /AGENTS\.md/],
+  ]
+  for (const [what, make, why] of kinds) {
+    const path = join(ws, 'AGENTS.md')
+    make(path)
+    const { facts, warnings } = texts()
+    t.equal(facts.project, null, what)
+    t.match(
+      warnings,
+      [{ kind: 'warning', code: 'document-refused', message: /^AGENTS\.md of the workspace is not/ }],
+      what,
+    )
+    t.match(warnings, [{ message: why }], what)
+    t.strictSame(texts('--no-project-instructions').warnings, [], 'nobody asked for them')
+    writeFileSync(join(ws, 'CLAUDE.md'), 'use tabs')
+    const both = texts()
+    t.equal(both.facts.project?.text, 'use tabs', 'the other one counts as it would alone')
+    t.equal(both.warnings.length, 1, 'and the first is told all the same')
+    rmSync(join(ws, 'CLAUDE.md'))
+    rmSync(path, { recursive: true })
+  }
 })
 
 t.test('control files: what the run obeys, and our own folders', async t => {

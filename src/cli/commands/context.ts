@@ -20,8 +20,9 @@ export async function context({ given, words }: Invocation, io: Io): Promise<num
   const runId = randomHex(8)
   const surroundings = await openSurroundings({ command: 'context', given, io, runId, emit: () => {} })
   try {
-    print(given, standingContext(given, surroundings, files), io)
-    tellWarnings(surroundings.warnings, io)
+    const standing = standingContext(given, surroundings, files)
+    print(given, standing, io)
+    tellWarnings([...surroundings.warnings, ...standing.warnings], io)
     return 0
   } finally {
     await surroundings.close()
