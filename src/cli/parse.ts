@@ -147,8 +147,14 @@ function optionOf(flag: Flag): Option {
   if (flag.fallback !== undefined) option.default(flag.fallback)
   if (flag.repeat === true)
     option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
+  if (flag.once === true) option.argParser((value: string, before: string | undefined) => onlyOne(flag, value, before))
   if (!flag.built) option.hideHelp()
   return option
+}
+
+function onlyOne({ name }: Flag, value: string, before: string | undefined): string {
+  if (before === undefined) return value
+  throw new Refusal('bad-arguments', { argument: name }, `${name} was given twice (${before}, ${value}): give one file`)
 }
 
 function readCommand(name: CommandName, command: Command): Typed {

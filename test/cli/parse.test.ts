@@ -62,6 +62,11 @@ t.test('what is refused names the fix', async t => {
       code: 'bad-arguments',
       says: /cannot be used with/,
     },
+    ...['--hooks', '--instructions-file', '--output-schema'].map(flag => ({
+      words: ['run', flag, 'a', '--input', 'x', flag, 'b'],
+      code: 'bad-arguments',
+      says: new RegExp(`${flag} was given twice \\(a, b\\): give one file`),
+    })),
     { words: ['run', '--input'], code: 'bad-arguments', says: /argument missing/ },
     { words: ['exec'], code: 'bad-arguments', says: /missing required argument 'argv'/ },
     { words: ['run', '--tty', '--input', 'x'], code: 'bad-arguments', says: /--tty/ },

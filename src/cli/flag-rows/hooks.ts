@@ -1,11 +1,12 @@
 /** The operator's hooks. */
-import { built, type Flag, MODEL, repeat } from './row.js'
+import { built, type Flag, MODEL, once, repeat } from './row.js'
 
 export const HOOK_FLAGS: readonly Flag[] = built(MODEL, [
   [
     '--hooks',
     'FILE',
     'ask the programs of this hooks file before and after calls and before the run ends (see README)',
+    once,
   ],
   [
     '--hook-env',

@@ -1,5 +1,5 @@
 /** What a run is about, who approves, its ceilings, what it prints. */
-import { built, type Flag, MODEL, repeat } from './row.js'
+import { built, type Flag, MODEL, once, repeat } from './row.js'
 
 export const LOOP_FLAGS: readonly Flag[] = [
   ...built(['run'], [['--input', 'TEXT', 'the task (required)']]),
@@ -47,7 +47,7 @@ export const LOOP_FLAGS: readonly Flag[] = [
     [...MODEL, 'context'],
     [
       ['--context', 'FILE', 'add FILE to the standing instruction', repeat],
-      ['--instructions-file', 'FILE', "add the operator's own instructions"],
+      ['--instructions-file', 'FILE', "add the operator's own instructions", once],
       ['--no-project-instructions', null, 'leave AGENTS.md / CLAUDE.md of the workspace out'],
       [
         '--scope-announce',

@@ -26,6 +26,8 @@ export interface Flag {
   /** Placeholder of the value; absent: a switch. */
   readonly value?: string
   readonly repeat?: true
+  /** A second value refuses: the file that is named first would go unread in silence. Elsewhere the last one counts. */
+  readonly once?: true
   readonly choices?: readonly string[]
   readonly fallback?: string
   readonly text: string
@@ -58,3 +60,4 @@ function flag([name, value, text, extra = {}]: Row, on: readonly CommandName[], 
 }
 
 export const repeat = { repeat: true } as const
+export const once = { once: true } as const

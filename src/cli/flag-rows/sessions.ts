@@ -1,5 +1,5 @@
 /** Profiles, sessions, documents, delegates and answers. */
-import { built, type Flag, MODEL, PROFILED, planned, repeat } from './row.js'
+import { built, type Flag, MODEL, once, PROFILED, planned, repeat } from './row.js'
 
 export const SESSION_FLAGS: readonly Flag[] = [
   ...built(
@@ -46,7 +46,7 @@ export const SESSION_FLAGS: readonly Flag[] = [
   ]),
   ...built(
     ['run'],
-    [['--output-schema', 'FILE', 'the answer is JSON that fits the JSON Schema in FILE, one line on stdout']],
+    [['--output-schema', 'FILE', 'the answer is JSON that fits the JSON Schema in FILE, one line on stdout', once]],
   ),
   // Known, not built: each is refused by name.
   ...planned(
