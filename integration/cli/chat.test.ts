@@ -138,6 +138,25 @@ for (const [what, turns, more, status, stop] of STOPS) {
   })
 }
 
+t.test('a ceiling that is reached inside a delegate ends the chat, with one end in the record (P103)', async t => {
+  const spending = (name: string, args: object, output: number): object => ({
+    reply: { calls: [{ name, arguments: args }], usage: { input: 1, output } },
+  })
+  const at = await place(t, [spending('delegate', { task: 'part' }, 1), spending('dir_list', {}, 11)])
+  const words = at.words('--json', '--delegate', '--max-output-tokens', '12')
+  const ran = await harness(words, { input: 'one\ntwo\n', stdin: 'pipe' })
+  t.equal(ran.status, 2)
+  t.equal(at.endpoint.requests.length, 2)
+  const events = eventsOf(ran.stdout)
+  const ends = events.filter(({ kind }) => kind === 'finished' || kind === 'failed' || kind === 'delegate-finished')
+  t.match(ends, [
+    { kind: 'delegate-finished', stop: { kind: 'max-output-tokens' }, turns: 1 },
+    { kind: 'finished', stop: { kind: 'max-output-tokens', limit: 12, reported: 12 }, turns: 2 },
+  ])
+  t.equal(ends.length, 2)
+  t.equal(events.at(-1)?.kind, 'session')
+})
+
 t.test('what cannot run, what breaks and what cannot be read', async t => {
   const at = await place(t, [says('a')])
   t.match(await harness(at.words('hello')), { status: 1, stderr: /too many arguments for 'chat'/ })

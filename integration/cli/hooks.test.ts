@@ -300,6 +300,68 @@ t.test('hooks that come with a repository are never looked for', async t => {
   t.strictSame(of(eventsOf(ran.stdout), 'hook-ran'), [])
 })
 
+t.test('P055: under verbs a hook is asked about the entry that a call invokes', async t => {
+  const at = place(t)
+  const invoke = { name: 'tool_invoke', arguments: { name: 'file_read', arguments: { path: 'a.txt' } } }
+  const look = { name: 'tool_search', arguments: {} }
+  const endpoint = await scripted(t, [{ reply: { calls: [invoke, look] } }, DONE])
+  const hooks = at.file([
+    { on: 'before-call', tools: ['file_read'], command: [at.hook('guard', 'cat > "$0.read"; exit 2')] },
+  ])
+  const ran = await harness(run(endpoint, at.ws, hooks, '--surface', 'verbs'))
+  t.equal(ran.status, 0, ran.stderr)
+  t.match(of(eventsOf(ran.stdout), 'tool-completed'), [{ failed: true, code: 'hook-blocked' }, { failed: false }])
+  t.match(JSON.parse(readFileSync(join(at.op, 'guard.read'), 'utf8')), {
+    entry: 'file_read',
+    call: { name: 'tool_invoke' },
+  })
+})
+
+t.test('P059: the file that is named is the one that counts, or the run is refused', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const named = at.file([{ on: 'stop', name: 'named', command: [at.hook('named', 'exit 0')] }], 'named.json')
+  const other = JSON.stringify({ version: 1, hooks: [{ on: 'stop', name: 'other', command: ['/bin/false'] }] })
+  for (const folder of [at.op, at.ws]) writeFileSync(join(folder, 'hooks.json'), other)
+  const ran = await harness(run(endpoint, at.ws, named), { cwd: at.op })
+  t.equal(ran.status, 0, ran.stderr)
+  t.strictSame(
+    of(eventsOf(ran.stdout), 'hook-ran').map(({ name }) => name),
+    ['named'],
+  )
+  const asked = endpoint.requests.length
+  for (const [what, words, code] of [
+    ['one that is not there', run(endpoint, at.ws, join(at.op, 'gone.json')), 'file-unreadable'],
+    ['two of them', run(endpoint, at.ws, named, '--hooks', join(at.op, 'hooks.json')), 'bad-arguments'],
+  ] as const) {
+    const refused = await harness(words, { cwd: at.op })
+    t.equal(refused.status, 1, what)
+    t.match(eventsOf(refused.stdout), [{ kind: 'refused', code }], what)
+  }
+  t.equal(endpoint.requests.length, asked, 'and nothing was asked of the model')
+})
+
+t.test('P050 P052: no word is split at a space, and hooks that differ in one word are each asked', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
+  const say = at.hook('say it.sh', `printf '{"note":"%s of %s"}' "$1" $#`)
+  const hooks = ['one two', '$HOME/x', '${HOME}/x'].map(word => ({ on: 'after-call', command: [say, word, ''] }))
+  const ran = await harness(run(endpoint, at.ws, at.file(hooks, 'my hooks.json')))
+  t.equal(ran.status, 0, ran.stderr)
+  t.strictSame(
+    of(eventsOf(ran.stdout), 'hook-ran').map(({ note }) => note),
+    ['one two of 2', '$HOME/x of 2', '${HOME}/x of 2'],
+  )
+})
+
+t.test('P046: a hook that reads to the end of its input gets there', async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
+  const hooks = at.file([{ on: 'before-call', command: [at.hook('cat', 'cat >/dev/null')], 'timeout-ms': 5_000 }])
+  const ran = await harness(run(endpoint, at.ws, hooks))
+  t.match(of(eventsOf(ran.stdout), 'hook-ran'), [{ status: 0, timed_out: false }])
+})
+
 t.test('a bad file refuses the run with the place and the nearest name', async t => {
   const at = place(t)
   const endpoint = await scripted(t, [DONE])
@@ -326,15 +388,13 @@ t.test('a hook ends with the run: on a signal, and at the deadline', async t => 
       stdin: 'ignore',
     })
     t.ok(await eventually(() => existsSync(join(at.op, 'slow.up')), 10_000), how)
-    const begun = Date.now()
     if (how === 'SIGINT') child.kill('SIGINT')
     const { exitCode, stdout } = await child
     t.equal(exitCode, 2, how)
-    t.ok(Date.now() - begun < 5_000, 'within the grace, not within the sleep')
     const events = eventsOf(String(stdout))
     t.equal(events.at(-1)?.kind, 'finished')
     t.match(of(events, 'finished')[0]?.stop.kind, how === 'SIGINT' ? 'cancelled' : 'deadline')
-    t.match(of(events, 'hook-ran'), [{ decision: { kind: 'failed' } }])
+    t.match(of(events, 'hook-ran'), [{ decision: { kind: 'failed' } }], 'ended: left alone it would have agreed')
     t.match(of(events, 'tool-completed'), [{ failed: true, code: 'skipped' }])
     await sleep(50)
     t.strictSame(marked(at.op), [], 'nothing of it is left')
