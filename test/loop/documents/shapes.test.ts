@@ -42,6 +42,46 @@ const AGENTS: readonly Shape[] = [
     },
   },
   {
+    what: 'turns of a talk at the left margin, the same words again and again (G15)',
+    front:
+      'name: a\ndescription: Use it for tables. Examples:\n<example>\nContext: rows\nuser: "sort: them"\nassistant: "Sorted."\n<commentary>\nIt is: a sort.\n</commentary>\n</example>\n<example>\nuser: "again"\nassistant: "Done."\n</example>\ncolor: blue\ntools: Write, Read, MultiEdit',
+    comes: ['document-recovered', 'document-key-ignored'],
+    is: {
+      description:
+        'Use it for tables. Examples: <example> Context: rows user: "sort: them" assistant: "Sorted." <commentary> It is: a sort. </commentary> </example> <example> user: "again" assistant: "Done." </example>',
+      tools: [
+        { written: 'Write', entry: 'file_write' },
+        { written: 'Read', entry: 'file_read' },
+        { written: 'MultiEdit', entry: null },
+      ],
+    },
+  },
+  {
+    what: 'a line of the talk that has no colon, where YAML wants a key (G15)',
+    front:
+      'name: a\ndescription: Use it to tidy.\n\nContext: a change\nuser: "done"\nNow tidy up\nassistant: "Tidied."\nmodel: opus',
+    comes: ['document-recovered'],
+    is: {
+      description: 'Use it to tidy.\nContext: a change user: "done" Now tidy up assistant: "Tidied."',
+      model: 'opus',
+    },
+  },
+  {
+    what: 'quotes, brackets, a hash and line breaks as letters in one long line (G15)',
+    front:
+      'name: a\ndescription: Say "no" to [all]: it\'s #1.\\n\\nuser: "why?"\\nassistant: \'{because}\'\ntools: Read',
+    comes: ['document-recovered'],
+    is: {
+      description: 'Say "no" to [all]: it\'s #1.\\n\\nuser: "why?"\\nassistant: \'{because}\'',
+      tools: [{ written: 'Read', entry: 'file_read' }],
+    },
+  },
+  {
+    what: 'a line of the talk that may be a limit (G15)',
+    front: 'name: a\ndescription: Use it. Example:\n\nuser: "look"\nread-only: "yes"\nassistant: "Looked."',
+    comes: 6,
+  },
+  {
     what: 'a list of triggers behind a colon',
     front: "name: a\ndescription: Use it. Triggers on: 'one', 'two words'.\ntools: Read, Grep",
     comes: ['document-recovered'],
