@@ -15,6 +15,8 @@ export type EventMeaning =
 
 const none = (why: string): EventMeaning => ({ kind: 'none', why })
 
+const COMPACTED = 'no hook is asked before a conversation is made shorter; that it was is in the record (--json)'
+
 /** Event → the point it corresponds to. */
 export const EVENTS: ReadonlyMap<string, EventMeaning> = new Map<string, EventMeaning>([
   ['PreToolUse', { kind: 'point', on: 'before-call' }],
@@ -36,8 +38,8 @@ export const EVENTS: ReadonlyMap<string, EventMeaning> = new Map<string, EventMe
   ['PermissionRequest', none('approvals are given by --approve and on the terminal; before-call runs after them')],
   ['PermissionDenied', none('a denial is in the record (--json)')],
   ['Notification', none('watch the record (--json)')],
-  ['PreCompact', none('nothing is compacted')],
-  ['PostCompact', none('nothing is compacted')],
+  ['PreCompact', none(COMPACTED)],
+  ['PostCompact', none(COMPACTED)],
   ['ConfigChange', none('the hooks file is read once, before the run')],
 ])
 
