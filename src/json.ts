@@ -1,4 +1,4 @@
-/** JSON values as types, and the one compact encoding that bounds are measured on. */
+/** JSON values as types, the compact encoding that bounds are measured on, and what is read of a JSON text as it was written. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export interface JsonObject {
