@@ -59,7 +59,11 @@ const on: Reader = (value, report) => {
   const near = word === null ? null : nearest(word, HOOK_POINTS)
   const given = word === null ? kindOf(value) : JSON.stringify(word.slice(0, 80))
   const meant = near === null ? '' : `, did you mean ${near}?`
-  return report('HC104', `"on" is ${given}: known points are ${HOOK_POINTS.join(', ')}${meant}`, near ?? undefined)
+  return report(
+    'HC104',
+    `"on" is ${given}: version 1, which this program reads, knows ${HOOK_POINTS.join(', ')}${meant}`,
+    near ?? undefined,
+  )
 }
 
 /** The words of a list of strings, or null after a report. */

@@ -205,6 +205,13 @@ t.test('what one hook can be wrong in', async t => {
       `${name}: only the sound one is kept`,
     )
   }
+  const later = parse({ version: 1, hooks: [{ ...HOOK, on: 'before-handoff' }, HOOK] })
+  t.match(
+    later.problems,
+    [{ rule: 'HC104', message: /"before-handoff": version 1, .*knows before-call, after-call, stop, transition$/ }],
+    'a point of a later version is told with what this one knows (P062)',
+  )
+  t.strictSame(later.document?.hooks.length, 1, 'and takes no other hook with it')
   const twice = parse({
     version: 1,
     hooks: [
