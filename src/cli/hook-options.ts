@@ -11,7 +11,7 @@ import { auditForStart, type Finding, refusing } from '../hookcheck/audit.js'
 import { isGate } from '../hookcheck/context.js'
 import { deadTools } from '../hookcheck/meaning-checks.js'
 import type { HooksDocument } from '../hooks/document.js'
-import { refusedName } from '../hooks/environment-names.js'
+import { refusedName, VARIABLE } from '../hooks/environment-names.js'
 import { gatherHookHost, type HookHost } from '../hooks/hook-host.js'
 import { loadHooks } from '../hooks/load.js'
 import { lockMismatch, lockPathOf, readLock } from '../hooks/lock.js'
@@ -118,8 +118,6 @@ function needsInit(): Refusal {
     'this process is pid 1 and no init, so nothing would reap what hooks leave behind: start it under an init (tini, docker run --init), or add --hook-reap namespace'
   return new Refusal('hooks-need-init', {}, text)
 }
-
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** Names that no hook is given, whoever asks: what loads code, what is ours, and the credentials of the run. */
 function refuseNames({ path, hooks }: HooksDocument, given: Given, credentials: ReadonlySet<string>): void {

@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { HOOK_TIMEOUT_MS_MAX, HOOK_TIMEOUT_MS_MIN } from '../bounds.js'
 import { Refusal } from '../errors.js'
-import { refusedName } from '../hooks/environment-names.js'
+import { refusedName, VARIABLE } from '../hooks/environment-names.js'
 import { HOOKS_KEYS, type OptionValue, PROFILE_KEYS, PROVIDER_KEYS, type ProfileKey } from './profile-keys.js'
 import { type ProviderTable, readProvider } from './provider-table.js'
-import { quoted, refuseAt, type Source, TableReader, VARIABLE } from './table-reader.js'
+import { quoted, refuseAt, type Source, TableReader } from './table-reader.js'
 import { isTable, kindOf, parseToml, type TomlPath, type TomlTable, type TomlValue } from './toml.js'
 
 /** `[default]` or one of `[[profiles]]`. */

@@ -6,9 +6,6 @@ import { Refusal } from '../errors.js'
 import { nearest } from '../hooks/nearest.js'
 import { kindOf, lineOf, type TomlPath, type TomlTable, type TomlValue } from './toml.js'
 
-/** The name of an environment variable, as a shell can set it. */
-export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
-
 /** The file that is read. */
 export interface Source {
   /** Absolute. */

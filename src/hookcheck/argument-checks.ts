@@ -1,6 +1,8 @@
 /** HC601 to HC605: the working folder, and what the arguments lead to. */
+import { dirname } from 'node:path'
 import type { Family, NamedCode } from '../hooks/interpreters.js'
 import { mayBeCreated } from '../hooks/path-scrub.js'
+import { nameOf } from '../hooks/wrappers.js'
 import { isUnseen } from '../paths/file-view.js'
 import { type AuditContext, type HookFacts, unseenEnd } from './context.js'
 import { faultText } from './fault-text.js'
@@ -143,7 +145,7 @@ export function* neighbours(hook: HookFacts, audit: AuditContext): Iterable<Repo
   const script = scriptOf(hook)
   const family = hook.closure.code?.family
   if (script !== undefined && script.facts !== null && family !== undefined) {
-    const folder = folderOf(script.path)
+    const folder = dirname(script.path)
     if (family === 'python')
       yield* searched(
         folder,
@@ -155,14 +157,6 @@ export function* neighbours(hook: HookFacts, audit: AuditContext): Iterable<Repo
   for (const { path, role } of hook.closure.members) {
     if (role === 'interpreter' || role === 'program') yield* pythonPrefix(path, audit)
   }
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/'
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
 }
 
 function* searched(folder: string, why: string, { walk, judge, reach, ids }: AuditContext): Iterable<Reported> {
@@ -184,7 +178,7 @@ const nodeNeighbours = perAudit((audit, folder: string): readonly Reported[] => 
   const { walk, trust, writeSet, once } = audit
   const found: Reported[] = []
   let typed = false
-  for (let at = folder; ; at = folderOf(at)) {
+  for (let at = folder; ; at = dirname(at)) {
     const base = at === '/' ? '' : at
     const to = walk(`${base}/node_modules`)
     if (to.end.kind === 'landed')
@@ -207,7 +201,7 @@ function absent(path: string, step: string, why: string): Reported {
 /** A pyvenv.cfg beside an interpreter, or one folder up, moves where Python looks for everything. */
 function* pythonPrefix(path: string, audit: AuditContext): Iterable<Reported> {
   if (!/^python[\d.]*$/.test(nameOf(path))) return
-  for (const folder of [folderOf(path), folderOf(folderOf(path))]) {
+  for (const folder of [dirname(path), dirname(dirname(path))]) {
     const config = `${folder === '/' ? '' : folder}/pyvenv.cfg`
     if (isUnseen(audit.once.lstat(config))) continue
     const to = audit.walk(config)

@@ -3,6 +3,7 @@
  * the same at its start over the rules that need no probe (`auditForStart`), so that what hookcheck says of a file is what a
  * run does with it.
  */
+import { dirname } from 'node:path'
 import { type DocumentProblem, parseHooks } from '../hooks/document.js'
 import type { HooksDocument } from '../hooks/hook-spec.js'
 import { type ScrubbedPath, type ScrubRequest, scrubPath } from '../hooks/path-scrub.js'
@@ -80,7 +81,7 @@ export function auditHooks(request: AuditRequest): Audit {
   const scrubbed = scrubPath({ source: request.pathSource, view: askingOnce(view), trust, writeSet })
   const context = makeAuditContext({
     ...request,
-    document: document ?? { path, folder: path.slice(0, path.lastIndexOf('/')) || '/', hooks: [] },
+    document: document ?? { path, folder: dirname(path), hooks: [] },
     trust,
     writeSet,
     path: scrubbed,

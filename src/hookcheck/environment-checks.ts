@@ -2,6 +2,7 @@
 import { classOf, type NameClass, runsAsFunction } from '../hooks/environment-names.js'
 import type { Dropped, DropReason } from '../hooks/path-scrub.js'
 import type { Match, Resolution } from '../hooks/program.js'
+import { STICKY, WORLD_WRITE } from '../hooks/trust.js'
 import { isUnseen } from '../paths/file-view.js'
 import { type AuditContext, type HookFacts, unseenEnd } from './context.js'
 import { faultText } from './fault-text.js'
@@ -147,9 +148,6 @@ export function* homes(audit: AuditContext, replaced: string | null): Iterable<R
   // A write set that is only assumed holds the system's temporary folders, and says nothing about them.
   if (TMPDIR !== undefined && audit.writeSet.origin === 'given') yield* home('TMPDIR', TMPDIR, audit)
 }
-
-const STICKY = 0o1000
-const WORLD_WRITE = 0o002
 
 function* home(name: string, path: string, { walk, reach, ids }: AuditContext): Iterable<Reported> {
   if (!path.startsWith('/')) {

@@ -1,14 +1,14 @@
 /** An audit, what was taken from it and what the probes added → the report. Reads no file that was not read for a verdict. */
 import { HOOK_CONSULTATION_MS_DEFAULT } from '../bounds.js'
 import type { ClosureMember as FoundMember } from '../hooks/closure.js'
-import type { HooksLock } from '../hooks/lock.js'
+import type { HooksLock, Pins } from '../hooks/lock.js'
 import { isUnseen } from '../paths/file-view.js'
 import { mountOf } from '../paths/mounts.js'
 import type { Audit, Finding } from './audit.js'
 import { type AuditContext, type HookFacts, type Profile, presentMembers } from './context.js'
 import { digestOf, knownDigest } from './digests.js'
 import { reasonText } from './environment-checks.js'
-import { pinsOf } from './pin-checks.js'
+import { pinsOfHook } from './pin-checks.js'
 import {
   type ClosureMember,
   countOf,
@@ -96,7 +96,7 @@ function plain(finding: Finding): Report['findings'][number] {
 
 function reportHook(hook: HookFacts, context: AuditContext, facts: ReportFacts): ReportHook {
   const { spec, closure, cwd } = hook
-  const pins = pinsOf(hook, facts.lock)
+  const pins = pinsOfHook(hook, facts.lock)
   const members = presentMembers(hook).flatMap(member =>
     closureMember(member, { context, pins, digests: facts.digests }),
   )
@@ -123,7 +123,7 @@ function reportHook(hook: HookFacts, context: AuditContext, facts: ReportFacts):
 
 interface MemberFacts {
   readonly context: AuditContext
-  readonly pins: Readonly<Record<string, string>>
+  readonly pins: Pins
   readonly digests: ReportFacts['digests']
 }
 

@@ -3,6 +3,7 @@ import { HOOK_CONSULTATION_MS_DEFAULT } from '../bounds.js'
 import type { HookSpec } from '../hooks/hook-spec.js'
 import type { Family } from '../hooks/interpreters.js'
 import { nearest } from '../hooks/nearest.js'
+import { nameOf } from '../hooks/wrappers.js'
 import type { EntryName } from '../tools/catalogue.js'
 import type { AuditContext, HookFacts } from './context.js'
 import { oncePerAudit } from './per-audit.js'
@@ -94,7 +95,7 @@ const ENFORCES =
 export function* openGates({ spec, closure }: HookFacts): Iterable<Reported> {
   if (spec.on !== 'stop' && spec.on !== 'after-call') return
   const paths = closure.members.filter(({ role }) => role === 'program' || role === 'argument').map(({ path }) => path)
-  const named = [spec.name ?? '', ...[spec.command[0], ...paths].map(path => path.slice(path.lastIndexOf('/') + 1))]
+  const named = [spec.name ?? '', ...[spec.command[0], ...paths].map(nameOf)]
   const word = named
     .map(text => ENFORCES.exec(text.replace(/([a-z])([A-Z])/g, '$1-$2'))?.[0])
     .find(found => found !== undefined)

@@ -1,7 +1,7 @@
 /** HC801 to HC804: whether what is approved is what is there, and who could change the approval. */
 import type { ClosureMember } from '../hooks/closure.js'
 import type { HookSpec } from '../hooks/hook-spec.js'
-import { argvDigest, type HooksLock, lockEntryOf, lockPathOf } from '../hooks/lock.js'
+import { argvDigest, type HooksLock, lockEntryOf, lockPathOf, type Pins, pinsOf } from '../hooks/lock.js'
 import { isUnseen } from '../paths/file-view.js'
 import { type AuditContext, type HookFacts, presentMembers } from './context.js'
 import { digestOf } from './digests.js'
@@ -16,16 +16,9 @@ export interface PinFacts {
   readonly lockProblem: string | null
 }
 
-/** Digests by path, as named or landed: what the file says, and what the lock says beside it. */
-export function pinsOf({ spec, closure }: HookFacts, lock: HooksLock | null): Readonly<Record<string, string>> {
-  const locked = lock === null ? {} : (lockEntryOf(lock, spec)?.files ?? {})
-  const { digest } = spec
-  if (digest === null) return locked
-  const program = closure.members.find(({ role }) => role === 'program')
-  return {
-    ...locked,
-    ...(typeof digest === 'string' ? (program === undefined ? {} : { [program.path]: digest }) : digest),
-  }
+/** Those that a start compares (`hooks/lock.ts`). */
+export function pinsOfHook({ spec, closure }: HookFacts, lock: HooksLock | null): Pins {
+  return pinsOf(spec, closure.members[0]?.path ?? null, lock)
 }
 
 /** Code that the distribution updates and only root writes: a pin of it fails at the next update. */
@@ -38,7 +31,7 @@ export function isSystemFile({ facts }: Pick<ClosureMember, 'facts'>): boolean {
 }
 
 export function* unpinnedGate(hook: HookFacts, { ids, profile }: AuditContext, { lock }: PinFacts): Iterable<Reported> {
-  if (!hook.gate || Object.keys(pinsOf(hook, lock)).length > 0) return
+  if (!hook.gate || Object.keys(pinsOfHook(hook, lock)).length > 0) return
   const own = presentMembers(hook).filter(({ facts }) => facts !== null && facts.uid !== 0 && facts.uid === ids.uid)
   const [first] = own
   const message =
@@ -52,7 +45,7 @@ export function* unpinnedGate(hook: HookFacts, { ids, profile }: AuditContext, {
 export function* mismatches(hook: HookFacts, audit: AuditContext, { lock }: PinFacts): Iterable<Reported> {
   const place = hook.spec.places.get('digest')
   const at = place === undefined ? {} : { place }
-  for (const [path, pinned] of Object.entries(pinsOf(hook, lock))) {
+  for (const [path, pinned] of Object.entries(pinsOfHook(hook, lock))) {
     const member = memberAt(path, hook) ?? pinnedBeside(path, audit)
     if (member === null) {
       yield { ...at, path, message: `${path} is pinned and is not there` }
@@ -82,7 +75,7 @@ function pinnedBeside(path: string, { walk }: AuditContext): NonNullable<Closure
 }
 
 export function* partialPins(hook: HookFacts, _: AuditContext, { lock }: PinFacts): Iterable<Reported> {
-  const pins = pinsOf(hook, lock)
+  const pins = pinsOfHook(hook, lock)
   if (Object.keys(pins).length === 0) return
   const isPinned = ({ path, named }: ClosureMember): boolean => Object.hasOwn(pins, path) || Object.hasOwn(pins, named)
   for (const member of presentMembers(hook)) {

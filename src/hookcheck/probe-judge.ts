@@ -1,5 +1,6 @@
 /** What the probes of a hook say about it, rule by rule (hookcheck.md §4.9). Pure: results in, findings out. */
 import type { Outcome } from '../outcome.js'
+import { isGate } from './context.js'
 import { error, type ProbeFinding, warn } from './probe-finding.js'
 import { isBadReply, replies } from './probe-replies.js'
 import { answersOf, hasTimedOut, type ProbeAnswer, type ProbeResults } from './probe-run.js'
@@ -34,10 +35,6 @@ export function judgeProbes(results: ProbeResults, hook: ProbedHook): readonly P
     ...workspace(results),
     ...environment(results),
   ]
-}
-
-function isGate({ on }: ProbeResults): boolean {
-  return on === 'before-call' || on === 'transition'
 }
 
 function startFindings(results: ProbeResults, { startsByTheAudit }: ProbedHook): ProbeFinding[] {

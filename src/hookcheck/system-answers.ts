@@ -4,6 +4,7 @@
  * and no more (getfacl); on macOS modes show nothing of it, so every step is asked (ls -lde). Who runs the tools is given.
  */
 import { type AclVerdict, parseMacAcl, parsePosixAcl } from '../hooks/acl.js'
+import { GROUP_WRITE } from '../hooks/trust.js'
 import type { Audit } from './audit.js'
 import { presentMembers } from './context.js'
 import type { Skipped } from './report.js'
@@ -28,7 +29,6 @@ export interface SystemAnswers {
 
 /** Paths of one call: the kernel bounds the words of a program. */
 const PATHS_A_CALL = 200
-const GROUP_WRITE = 0o020
 
 /** Asks about everything that `audit` looked at. Never rejects: what got no answer is in `skipped`. */
 export async function askSystem({ context, hooks }: Audit, tools: SystemTools): Promise<SystemAnswers> {

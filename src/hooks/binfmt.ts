@@ -3,6 +3,7 @@
  * that is no program by itself may be one here, started through the handler's interpreter.
  */
 import { type FileView, isUnseen, withOpened } from '../paths/file-view.js'
+import { nameOf } from './wrappers.js'
 
 export interface BinfmtHandler {
   readonly name: string
@@ -42,7 +43,7 @@ export function parseHandler(name: string, text: string): BinfmtHandler | null {
 
 /** The handler that the kernel would take for a file of this name and beginning, or null. */
 export function handlerOf(handlers: readonly BinfmtHandler[], path: string, first: Uint8Array): BinfmtHandler | null {
-  const name = path.slice(path.lastIndexOf('/') + 1)
+  const name = nameOf(path)
   const matches = ({ magic, extension }: BinfmtHandler): boolean => {
     if (magic === null) return extension !== null && name.endsWith(`.${extension}`)
     const wanted = Buffer.from(magic.bytes, 'hex')

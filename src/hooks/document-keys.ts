@@ -7,8 +7,8 @@ import {
   HOOK_TIMEOUT_MS_MIN,
   PATH_BYTES_MAX,
 } from '../bounds.js'
-import { refusedName } from './environment-names.js'
-import { type DocumentRule, HOOK_POINTS } from './hook-spec.js'
+import { refusedName, VARIABLE } from './environment-names.js'
+import { DIGEST, type DocumentRule, HOOK_POINTS } from './hook-spec.js'
 import { nearest } from './nearest.js'
 import { kindOf, type Placed } from './strict-json.js'
 
@@ -30,8 +30,6 @@ export type HookKey =
   | 'description'
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,47}$/
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
-const DIGEST = /^sha256:[0-9a-f]{64}$/
 /** A lone surrogate: it has no UTF-8, so the program would get another word than the one that stands here. */
 const LONE = /\p{Surrogate}/u
 

@@ -7,6 +7,9 @@
 
 export type NameClass = 'A' | 'B' | 'C'
 
+/** The name of an environment variable, as a shell can set it. */
+export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+
 /** `*` stands for any characters. Compared in upper case. */
 // biome-ignore format: families of words
 const RUNS_CODE: readonly string[] = [

@@ -6,6 +6,9 @@ export type { Place } from './strict-json.js'
 export type HookPoint = 'before-call' | 'after-call' | 'stop' | 'transition'
 export const HOOK_POINTS: readonly HookPoint[] = ['before-call', 'after-call', 'stop', 'transition']
 
+/** How a file is pinned: of its bytes. */
+export const DIGEST = /^sha256:[0-9a-f]{64}$/
+
 /** One entry of the file. Keys that are absent there are null, or empty where they are lists. */
 export interface HookSpec {
   /** 1-based. */
@@ -21,7 +24,7 @@ export interface HookSpec {
   readonly cwd: string | null
   /** Names of variables that are passed on beside the constructed environment. */
   readonly env: readonly string[]
-  /** `sha256:` and 64 hex digits of the resolved argv[0], or digests by absolute path of members of the closure. */
+  /** {@link DIGEST} of the resolved argv[0], or digests by absolute path of members of the closure. */
   readonly digest: null | string | Readonly<Record<string, string>>
   /** Of the entry. */
   readonly place: Place

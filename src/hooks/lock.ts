@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { HOOKS_FILE_BYTES_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import { type FileView, isUnseen, saysAbsent, withOpened } from '../paths/file-view.js'
-import type { HookSpec, HooksDocument } from './hook-spec.js'
+import { DIGEST, type HookSpec, type HooksDocument } from './hook-spec.js'
 import { type Placed, readStrictJson } from './strict-json.js'
 
 export interface LockEntry {
@@ -43,7 +43,6 @@ const DEPTH_MAX = 4
 const LOCK_BYTES_MAX = 4 * HOOKS_FILE_BYTES_MAX
 
 const HEX = /^[0-9a-f]{64}$/
-const DIGEST = /^sha256:[0-9a-f]{64}$/
 
 /** `hooks.json` → `hooks.lock.json`, in the same folder. */
 export function lockPathOf(hooksPath: string): string {
@@ -154,6 +153,17 @@ export function lockEntryOf({ entries }: HooksLock, { name, index }: HookSpec): 
   return (
     entries.find(entry => (name === null ? entry.name === null && entry.index === index : entry.name === name)) ?? null
   )
+}
+
+/** `sha256:` and 64 hex digits by absolute path, as named or landed. */
+export type Pins = Readonly<Record<string, string>>
+
+/** What the file pins of `hook`, over what the lock pins. A digest alone is that of `program`, landed; null: none was found. */
+export function pinsOf(hook: HookSpec, program: string | null, lock: HooksLock | null): Pins {
+  const { digest } = hook
+  const locked = lock === null ? {} : (lockEntryOf(lock, hook)?.files ?? {})
+  if (typeof digest !== 'string') return { ...locked, ...digest }
+  return program === null ? locked : { ...locked, [program]: digest }
 }
 
 /**

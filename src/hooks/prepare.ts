@@ -7,10 +7,10 @@ import { askingOnce } from '../paths/file-view.js'
 import { type Closure, type ClosureMember, closureFiles, closureOf } from './closure.js'
 import type { HookHost } from './hook-host.js'
 import type { HookSpec, HooksDocument } from './hook-spec.js'
-import { type HooksLock, lockEntryOf } from './lock.js'
+import { type HooksLock, type Pins, pinsOf } from './lock.js'
 import type { PreparedHook } from './prepared.js'
 import { type ProgramHost, programHost } from './program.js'
-import { describedFault, type Pins, readiness, unpinned } from './readiness.js'
+import { describedFault, readiness, unpinned } from './readiness.js'
 import { type MemberSnapshot, snapshotClosure } from './snapshot.js'
 
 export interface PrepareRequest {
@@ -86,7 +86,7 @@ function startable(
   if (problem !== null) {
     return { rule: 'HC204', why: `${shown(problem.path)} cannot be started (${problem.errno}, ${problem.why})` }
   }
-  const pins = pinsOf(spec, program, seams.lock)
+  const pins = pinsOf(spec, program.path, seams.lock)
   const known = new Set(members.flatMap(({ path, named }) => [path, named]))
   const beyond = Object.keys(pins).filter(path => !known.has(path))
   const pinned = beyond.map(path => pinnedMember(path, seams.programs))
@@ -108,13 +108,6 @@ function notFound({ command }: HookSpec, { path }: HookHost, { resolution }: Clo
   if (resolution.problem === 'relative') return `${word} is relative: what it means depends on the working folder`
   if (resolution.problem === 'not-found') return `${word} is in no folder of the PATH of hooks, which is ${path.path}`
   return `which program ${word} is cannot be told (${resolution.errno})`
-}
-
-/** Digests by path: of the file itself, and of the lock. A digest alone is that of the program. */
-function pinsOf(spec: HookSpec, program: ClosureMember, lock: HooksLock | null): Pins {
-  const own = typeof spec.digest === 'string' ? { [program.path]: spec.digest } : (spec.digest ?? {})
-  const locked = lock === null ? {} : (lockEntryOf(lock, spec)?.files ?? {})
-  return { ...locked, ...own }
 }
 
 /** A pinned file that the closure does not know of, such as a list of rules: pinned is pinned. */

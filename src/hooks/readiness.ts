@@ -9,12 +9,10 @@ import { basename } from 'node:path'
 import { errnoOf } from '../errors.js'
 import type { ClosureMember } from './closure.js'
 import type { HookHost } from './hook-host.js'
+import type { Pins } from './lock.js'
 import { verifyScrubbed } from './path-scrub.js'
 import type { PreparedHook, ReadyProgram } from './prepared.js'
 import { type MemberFault, type MemberSnapshot, verifyClosure } from './snapshot.js'
-
-/** `sha256:` and 64 hex digits by absolute path, as named or landed. */
-export type Pins = Readonly<Record<string, string>>
 
 /** The first pin that is not met; null: all are. A pinned file that is not there, or cannot be read, is not met. */
 export function unpinned(

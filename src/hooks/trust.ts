@@ -49,10 +49,10 @@ export interface Judgement {
  */
 export type LastRole = 'passed' | 'searched'
 
-const STICKY = 0o1000
+export const STICKY = 0o1000
 const SET_GID = 0o2000
-const GROUP_WRITE = 0o020
-const WORLD_WRITE = 0o002
+export const GROUP_WRITE = 0o020
+export const WORLD_WRITE = 0o002
 /** `admin` of macOS: whoever is in it may become root anyway. */
 const ADMIN_GID = 80
 
