@@ -1,6 +1,15 @@
 /** Small turns for tests of the wires. */
 import type { JsonObject } from '../../src/json.js'
-import type { Item, ModelPort, StreamEvent, TurnOutcome, TurnRequest, WireTool } from '../../src/wires/port.js'
+import type {
+  Item,
+  ModelPort,
+  StreamEvent,
+  TurnOutcome,
+  TurnRequest,
+  TurnResult,
+  WireTool,
+} from '../../src/wires/port.js'
+import type { StreamDecoder } from '../../src/wires/wire.js'
 
 /** An event: it says what it is. */
 type Typed = JsonObject & { readonly type: string }
@@ -47,6 +56,39 @@ export async function runTurn(
   const shown: StreamEvent[] = []
   const outcome = await model.turn(request, { signal, onEvent: event => shown.push(event) })
   return { outcome, shown }
+}
+
+/** Among the events of {@link folded}: the sentinel. */
+export const DONE = Symbol('[DONE]')
+
+/** A whole stream, event by event: what it showed, and how the turn ended. */
+export function folded(
+  decoder: StreamDecoder,
+  events: readonly unknown[],
+): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
+  const shown = events.flatMap(event => {
+    if (event !== DONE) return decoder.push(event)
+    decoder.sentinel()
+    return []
+  })
+  const { outcome, late } = decoder.finish()
+  return { outcome, shown: [...shown, ...late] }
+}
+
+/** Throws for a turn that failed. */
+export function resultOf(outcome: TurnOutcome): TurnResult {
+  if (outcome.kind === 'turn') return outcome.result
+  throw new Error(`the turn failed: ${outcome.failure.message}`)
+}
+
+/** What `act` throws; null where it throws nothing. */
+export function thrownBy(act: () => unknown): unknown {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  return null
 }
 
 /** A whole answer of the Responses API as events: `text` in two deltas, then the given items. */

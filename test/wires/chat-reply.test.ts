@@ -1,27 +1,11 @@
 import t from 'tap'
 import type { Json, JsonObject } from '../../src/json.js'
 import { decodeChat } from '../../src/wires/chat-reply.js'
-import type { Item, StreamEvent, TurnOutcome, TurnResult } from '../../src/wires/port.js'
+import type { Item, TurnResult } from '../../src/wires/port.js'
+import { DONE, folded, resultOf } from '../support/turns.js'
 
-const DONE = Symbol('[DONE]')
-
-function fold(
-  events: readonly unknown[],
-  items: readonly Item[] = [],
-): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
-  const decoder = decodeChat({ model: 'asked-for', items })
-  const shown = events.flatMap(event => {
-    if (event !== DONE) return decoder.push(event)
-    decoder.sentinel()
-    return []
-  })
-  const { outcome, late } = decoder.finish()
-  return { outcome, shown: [...shown, ...late] }
-}
-
-function resultOf(outcome: TurnOutcome): TurnResult {
-  if (outcome.kind === 'turn') return outcome.result
-  throw new Error(`the turn failed: ${outcome.failure.message}`)
+function fold(events: readonly unknown[], items: readonly Item[] = []): ReturnType<typeof folded> {
+  return folded(decodeChat({ model: 'asked-for', items }), events)
 }
 
 const chunk = (delta: JsonObject, finish: Json = null, more: JsonObject = {}): JsonObject => ({

@@ -3,22 +3,11 @@ import { SSE_EVENT_BYTES_MAX } from '../../src/bounds.js'
 import type { Json, JsonObject } from '../../src/json.js'
 import { decodeMessages } from '../../src/wires/messages-reply.js'
 import { encodeMessages } from '../../src/wires/messages-request.js'
-import type { Item, StreamEvent, TurnOutcome, TurnResult } from '../../src/wires/port.js'
-import { turnRequest } from '../support/turns.js'
+import type { Item, TurnResult } from '../../src/wires/port.js'
+import { folded, resultOf, turnRequest } from '../support/turns.js'
 
-function fold(
-  events: readonly unknown[],
-  items: readonly Item[] = [],
-): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
-  const decoder = decodeMessages({ model: 'asked-for', items })
-  const shown = events.flatMap(event => decoder.push(event))
-  const { outcome, late } = decoder.finish()
-  return { outcome, shown: [...shown, ...late] }
-}
-
-function resultOf(outcome: TurnOutcome): TurnResult {
-  if (outcome.kind === 'turn') return outcome.result
-  throw new Error(`the turn failed: ${outcome.failure.message}`)
+function fold(events: readonly unknown[], items: readonly Item[] = []): ReturnType<typeof folded> {
+  return folded(decodeMessages({ model: 'asked-for', items }), events)
 }
 
 const start = (usage: Json = { input_tokens: 7, output_tokens: 1 }, model = 'model-1-2026'): JsonObject => ({

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../src/json.js'
 import { encodeMessages } from '../../src/wires/messages-request.js'
 import type { Item, TurnRequest } from '../../src/wires/port.js'
 import { projectRoot } from '../support/root.js'
-import { sampleConversation, sampleTools, turnRequest } from '../support/turns.js'
+import { sampleConversation, sampleTools, thrownBy, turnRequest } from '../support/turns.js'
 
 const thinking = { type: 'thinking', thinking: 'Hm – 🙂', signature: 'AbC+/=', odd: { z: 1, a: [2.5, null] } }
 const items: Item[] = [
@@ -106,11 +106,3 @@ t.test('what cannot be sent refuses', async t => {
     ),
   )
 })
-
-function thrownBy(act: () => unknown): unknown {
-  try {
-    return act()
-  } catch (error) {
-    return error
-  }
-}

@@ -7,7 +7,7 @@ import { catalogue } from '../../src/tools/catalogue.js'
 import { toolPort } from '../../src/tools/port-local.js'
 import type { Item, TurnRequest, WireName } from '../../src/wires/port.js'
 import { WIRES } from '../../src/wires/wires.js'
-import { sampleConversation, turnRequest } from '../support/turns.js'
+import { sampleConversation, thrownBy, turnRequest } from '../support/turns.js'
 
 const NAMES: readonly WireName[] = ['openai-responses', 'anthropic-messages', 'openai-chat']
 
@@ -161,12 +161,4 @@ function split(body: JsonObject): { readonly conversation: string; readonly rest
     key === 'cache_control' ? undefined : value,
   )
   return { conversation: conversation.slice(0, -1), rest: JSON.stringify(rest) }
-}
-
-function thrownBy(act: () => unknown): unknown {
-  try {
-    return act()
-  } catch (error) {
-    return error
-  }
 }

@@ -1,23 +1,12 @@
 import t from 'tap'
 import type { Json, JsonObject } from '../../src/json.js'
-import type { Item, StreamEvent, TurnOutcome, TurnResult } from '../../src/wires/port.js'
+import type { Item, StreamEvent } from '../../src/wires/port.js'
 import { decodeResponses } from '../../src/wires/responses-reply.js'
 import { encodeResponses } from '../../src/wires/responses-request.js'
-import { answerEvents, turnRequest } from '../support/turns.js'
+import { answerEvents, folded, resultOf, turnRequest } from '../support/turns.js'
 
-function fold(
-  events: readonly unknown[],
-  items: readonly Item[] = [],
-): { outcome: TurnOutcome; shown: readonly StreamEvent[] } {
-  const decoder = decodeResponses({ model: 'asked-for', items })
-  const shown = events.flatMap(event => decoder.push(event))
-  const { outcome, late } = decoder.finish()
-  return { outcome, shown: [...shown, ...late] }
-}
-
-function resultOf(outcome: TurnOutcome): TurnResult {
-  if (outcome.kind === 'turn') return outcome.result
-  throw new Error(`the turn failed: ${outcome.failure.message}`)
+function fold(events: readonly unknown[], items: readonly Item[] = []): ReturnType<typeof folded> {
+  return folded(decodeResponses({ model: 'asked-for', items }), events)
 }
 
 function call(args: Json | undefined, over: JsonObject = {}): JsonObject {

@@ -5,7 +5,7 @@ import { isRefusal } from '../../src/errors.js'
 import type { Item, TurnRequest } from '../../src/wires/port.js'
 import { encodeResponses } from '../../src/wires/responses-request.js'
 import { projectRoot } from '../support/root.js'
-import { sampleConversation, sampleTools, turnRequest } from '../support/turns.js'
+import { sampleConversation, sampleTools, thrownBy, turnRequest } from '../support/turns.js'
 
 const tools = sampleTools
 const conversation: Item[] = [
@@ -75,12 +75,3 @@ t.test('what cannot be sent refuses', async t => {
   t.ok(isRefusal(refusal, 'item-of-another-wire'))
   t.match(refusal, { details: { wire: 'openai-responses', from: 'anthropic-messages' } })
 })
-
-function thrownBy(act: () => unknown): unknown {
-  try {
-    act()
-  } catch (error) {
-    return error
-  }
-  return null
-}
