@@ -105,6 +105,7 @@ function responses(): Wire {
         body: { ...base, tool_choice: { type: 'function', name: 'answer' } },
         why: /"answer" is not among the tools/,
       },
+      { name: 'a choice that is no word for one', body: { ...base, tool_choice: 'any' }, why: /"any" is not among/ },
     ],
   }
 }
@@ -175,6 +176,7 @@ function chat(): Wire {
         body: { ...base, tool_choice: { type: 'function', function: { name: 'x' } } },
         why: /"x" is not among/,
       },
+      { name: 'a choice that is no word for one', body: { ...base, tool_choice: 'any' }, why: /"any" is not among/ },
       { name: 'a tool twice', body: { ...base, tools: [tool, tool] }, why: /run is published twice/ },
       {
         name: 'a tool name',
