@@ -210,7 +210,7 @@ await t.test('the floor plays a script over one socket and repeats what was said
 
 await t.test('a program that fails is no figure', async t => {
   await t.rejects(runWell({ argv: ['/bin/sh', '-c', 'echo why >&2; exit 3'], env: ENV }), /ended with 3: why/)
-  await t.rejects(runWell({ argv: ['/nonexistent/program'], env: ENV }), { code: 'ENOENT' })
+  await t.rejects(runWell({ argv: [`${t.testdir()}/none`], env: ENV }), { code: 'ENOENT' })
 })
 
 await t.test('peak memory is that of the program itself', async t => {

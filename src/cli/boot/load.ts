@@ -30,7 +30,7 @@ export function loadBundle(bundle: Bundle, program: string): void {
   const filename = path.join(__dirname, `${bundle}.cjs`)
   // The build sees to it that a bundle is ASCII: reading it as such keeps it one byte a character.
   const source = fs.readFileSync(filename, 'latin1')
-  const folder = cacheFolder(path)
+  const folder = cacheFolder(fs, path)
   const file = folder === null ? null : path.join(folder, cacheName(bundle, fs.statSync(filename)))
   const cachedData = file === null ? undefined : readTrusted(fs, folder, file)
   const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
@@ -49,11 +49,11 @@ export function loadBundle(bundle: Bundle, program: string): void {
 
 /**
  * `$XDG_CACHE_HOME/b10x-harness` (absolute, else ignored) or `~/.cache/b10x-harness`; null without a home, and where the
- * place lies in the working folder.
+ * place lies in the working folder. A home that does not exist is none: "/nonexistent" says so, and is not ours to make.
  */
-function cacheFolder(path: Path): string | null {
+function cacheFolder(fs: Fs, path: Path): string | null {
   const base = baseFolder(process.env, 'XDG_CACHE_HOME')
-  if (base === null) return null
+  if (base === null || (base.from === 'HOME' && !fs.existsSync(base.path))) return null
   const folder = path.join(base.path, base.below, 'b10x-harness')
   return isInWorkingFolder(folder) ? null : folder
 }
