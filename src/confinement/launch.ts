@@ -2,15 +2,15 @@
  * Starts a plan in its boundary and reports how it ended. What a plan says is done here and nothing else: bytes and
  * descriptors are put where the argv expects them, the group is made, the hold is released, the end is read.
  */
-import { BWRAP_WORDS_MAX, OUTPUT_KEPT_BYTES } from '../bounds.js'
+import { BWRAP_WORDS_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
 import { LaunchFolders } from '../paths/launch-folders.js'
 import { type Clock, graceMs as checkedGraceMs, limitMs, systemClock } from '../supervise/deadline.js'
 import { inheritableRefusal } from '../supervise/descriptors.js'
+import { endedFacts } from '../supervise/ended-facts.js'
 import { startGuard } from '../supervise/guardian.js'
 import { type NamespaceHost, NamespaceTree, namespaceHost } from '../supervise/namespace-kill.js'
-import { onAbort } from '../supervise/on-abort.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import { Pty } from '../supervise/pty.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
@@ -20,7 +20,7 @@ import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { endingOf, memoryTooSmall } from './ending.js'
 import { Release } from './release.js'
 import { launchSeatbelt } from './seatbelt-launch.js'
-import { heldStdio, type LaunchOptions, spawnPlan } from './spawn-plan.js'
+import { heldStdio, type LaunchOptions, outsideOf, spawnPlan, supervisionOf } from './spawn-plan.js'
 import { protectedState, tampered } from './tampering.js'
 import type { LaunchPlan } from './types.js'
 
@@ -50,7 +50,7 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
     return { ...blank, ending: guard }
   }
   try {
-    const run = await startIn({ ...plan, env: { ...plan.env, ...guard.env } }, options, clock, group)
+    const run = await startIn({ ...plan, env: { ...plan.env, ...guard.env } }, options, group)
     if ('kind' in run) return { ...blank, ending: run }
     const ended = await run.supervised.ended
     await run.release.close()
@@ -98,35 +98,23 @@ interface Run {
   readonly stderr: 'kept' | 'given'
 }
 
-async function startIn(
-  plan: LaunchPlan,
-  options: LaunchOptions,
-  clock: Clock,
-  group: LaunchGroup | null,
-): Promise<Run | NotStarted> {
+async function startIn(plan: LaunchPlan, options: LaunchOptions, group: LaunchGroup | null): Promise<Run | NotStarted> {
   let tree: NamespaceTree | undefined
-  const { limits } = plan.policy
   const supervision = {
-    wallMs: options.wallMs,
-    graceMs: options.graceMs,
-    keptBytes: limits.output ?? OUTPUT_KEPT_BYTES,
-    ...(limits['output-total'] === undefined ? {} : { outputTotalBytes: limits['output-total'] }),
-    signal: options.signal,
+    ...supervisionOf(plan, options),
     held: true as const,
-    clock,
     tree: (pid: number) => {
       tree = new NamespaceTree(pid, group === null ? namespaceHost : hostOf(group, pid))
       return tree
     },
   }
-  const outside = [plan.policy.workspace, ...plan.policy.writes].map(rule => rule.path)
   const { terminal } = options
   const pty = terminal === undefined ? null : await Pty.open(terminal.size, plan.identity)
   if (pty !== null && 'kind' in pty) return pty
   const supervised = await start(
     { ...spawnPlan(plan, options, pty), ...(group === null ? {} : { around: spawn => group.started(spawn) }) },
     supervision,
-    () => sharedFifos(outside),
+    () => sharedFifos(outsideOf(plan)),
   )
   if ('kind' in supervised) {
     pty?.close()
@@ -134,9 +122,7 @@ async function startIn(
   }
   if (tree === undefined) throw new Error('a supervised process without a tree')
   const release = new Release({ supervised, tree, group, plan })
-  const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(options.signal) })
-  if (options.kill?.aborted) killNow()
-  if (options.kill !== undefined) void supervised.ended.then(onAbort(options.kill, killNow))
+  supervised.killOn(options.kill)
   return { supervised, release, stderr: heldStdio(options) === 'kept' ? 'kept' : 'given' }
 }
 
@@ -175,15 +161,10 @@ function report(
   const { release, stderr } = run
   return {
     ending: endingOf({ plan, ended, counts, release }),
-    started_at: ended.startedAt,
-    duration_ms: ended.durationMs,
-    stdout: ended.stdout,
+    ...endedFacts(ended),
     // With a given stderr only the launcher's own words are here; they are part of the ending where they matter.
     stderr: stderr === 'kept' ? ended.stderr : NOTHING_CAPTURED,
-    output_held: ended.outputHeld,
     peak_memory_bytes: counts.peakMemoryBytes,
     cpu_ms: counts.cpuMs,
-    ...(ended.streamFailures.length === 0 ? {} : { stream_failures: ended.streamFailures }),
-    ...(ended.treeGone ? {} : { tree_left: true as const }),
   }
 }

@@ -4,14 +4,12 @@
  * sandbox-exec in its place, which applies no profile.
  */
 import { mkdirSync, rmSync } from 'node:fs'
-import { OUTPUT_KEPT_BYTES } from '../bounds.js'
 import { type AppliedLimit, type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
 import { launcherEnd, ownEnd } from '../supervise/command-status.js'
 import { COOKIE } from '../supervise/cookie-sweep.js'
-import { systemClock } from '../supervise/deadline.js'
 import { drained } from '../supervise/drained.js'
+import { endedFacts } from '../supervise/ended-facts.js'
 import { startGuard } from '../supervise/guardian.js'
-import { onAbort } from '../supervise/on-abort.js'
 import { PrivateFolder } from '../supervise/private-folder.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
@@ -20,7 +18,7 @@ import type { Extra } from '../supervise/stdio.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
 import { sweptTree } from '../supervise/swept-tree.js'
 import { placed } from './seatbelt-plan.js'
-import { heldStdio, type LaunchOptions } from './spawn-plan.js'
+import { heldStdio, isGiven, type LaunchOptions, outsideOf, supervisionOf } from './spawn-plan.js'
 import { protectedState, tampered } from './tampering.js'
 import { CHILD_FDS, type LaunchPlan } from './types.js'
 
@@ -39,13 +37,15 @@ export async function launchSeatbelt(
   try {
     const ready = placed(plan, folder, heldStdio(options) === 'given' ? 'given' : 'kept')
     const cookies = { ...guard.env, [COOKIE]: options.launchId }
-    const supervised = await start(spawnPlan(ready, options, cookies), supervision(plan, options), () =>
-      sharedFifos(outsideOf(plan)),
+    const supervised = await start(
+      spawnPlan(ready, options, cookies),
+      { ...supervisionOf(plan, options), tree: pid => sweptTree(pid, options.launchId) },
+      () => sharedFifos(outsideOf(plan)),
     )
     if ('kind' in supervised) return { ...blank, survivors_killed: 0, ending: launcherFailed(plan, supervised) }
     guard.covers(supervised.pid)
     const stood = heard(supervised)
-    killWhenAsked(supervised, options)
+    supervised.killOn(options.kill)
     const ended = await supervised.ended
     left = !ended.treeGone
     const ending = endingOf(plan, ended, await stood())
@@ -57,10 +57,6 @@ export async function launchSeatbelt(
       rmSync(folder, { recursive: true, force: true })
     }
   }
-}
-
-function outsideOf({ policy }: LaunchPlan): string[] {
-  return [policy.workspace, ...policy.writes].map(rule => rule.path)
 }
 
 let shared: PrivateFolder | undefined
@@ -75,7 +71,7 @@ function privateFolder(plan: LaunchPlan): string {
 
 function spawnPlan(plan: LaunchPlan, options: LaunchOptions, cookies: Readonly<Record<string, string>>): SpawnPlan {
   const { stdin, stdout, stderr } = options
-  const given = stderr !== 'capture' && 'fd' in stderr
+  const given = isGiven(stderr)
   const extra = new Map<number, Extra>([[CHILD_FDS.hold, 'pipe']])
   if (given) extra.set(CHILD_FDS.stderr, stderr)
   return {
@@ -89,18 +85,6 @@ function spawnPlan(plan: LaunchPlan, options: LaunchOptions, cookies: Readonly<R
     stdout,
     stderr: given ? 'pipe' : stderr,
     extra,
-  }
-}
-
-function supervision({ policy: { limits } }: LaunchPlan, options: LaunchOptions) {
-  return {
-    wallMs: options.wallMs,
-    graceMs: options.graceMs,
-    keptBytes: limits.output ?? OUTPUT_KEPT_BYTES,
-    ...(limits['output-total'] === undefined ? {} : { outputTotalBytes: limits['output-total'] }),
-    signal: options.signal,
-    clock: options.clock ?? systemClock,
-    tree: (pid: number) => sweptTree(pid, options.launchId),
   }
 }
 
@@ -120,12 +104,6 @@ function heard({ pipes }: Supervised): () => Promise<boolean> {
     for (const ours of pipes.values()) ours.destroy()
     return stood
   }
-}
-
-function killWhenAsked(supervised: Supervised, { kill, signal }: LaunchOptions): void {
-  const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(signal) })
-  if (kill?.aborted) killNow()
-  if (kill !== undefined) void supervised.ended.then(onAbort(kill, killNow))
 }
 
 /** What keeps sandbox-exec from starting is the sandbox's failure, not the command's; arguments are the command's own. */
@@ -149,14 +127,9 @@ function endingOf({ limits }: LaunchPlan, { cause, exit, stderr }: Ended, stood:
 
 function report(ended: Ended, options: LaunchOptions): Partial<Outcome> {
   return {
-    started_at: ended.startedAt,
-    duration_ms: ended.durationMs,
-    stdout: ended.stdout,
+    ...endedFacts(ended),
     // With a given stderr only the launcher's own words are here; they are part of the ending where they matter.
     stderr: heldStdio(options) === 'kept' ? ended.stderr : NOTHING_CAPTURED,
     survivors_killed: ended.survivorsKilled,
-    output_held: ended.outputHeld,
-    ...(ended.streamFailures.length === 0 ? {} : { stream_failures: ended.streamFailures }),
-    ...(ended.treeGone ? {} : { tree_left: true as const }),
   }
 }

@@ -2,11 +2,13 @@
  * A launch as one process to start: which bytes, pipes and descriptors bubblewrap and the first program find at which number.
  * Pure but for the one look at what is kept from children.
  */
-import type { Clock } from '../supervise/deadline.js'
+import { OUTPUT_KEPT_BYTES } from '../bounds.js'
+import { type Clock, systemClock } from '../supervise/deadline.js'
 import { keptFromChildren } from '../supervise/descriptors.js'
 import type { Pty, PtyKeys, TerminalSize } from '../supervise/pty.js'
 import type { SpawnPlan } from '../supervise/spawn.js'
 import type { Extra, Input } from '../supervise/stdio.js'
+import type { Supervision } from '../supervise/supervised.js'
 import { type HeldStdio, holdScript } from './hold.js'
 import { CHILD_FDS, type LaunchPlan } from './types.js'
 
@@ -49,6 +51,23 @@ export interface LaunchOptions extends LaunchStdio {
   /** Unique among the launches of this process; letters, digits and `-`. */
   readonly launchId: string
   readonly clock?: Clock
+}
+
+/** What a launch is held to whatever its boundary; the tree is the boundary's own. */
+export function supervisionOf({ policy: { limits } }: LaunchPlan, options: LaunchOptions): Omit<Supervision, 'tree'> {
+  return {
+    wallMs: options.wallMs,
+    graceMs: options.graceMs,
+    keptBytes: limits.output ?? OUTPUT_KEPT_BYTES,
+    ...(limits['output-total'] === undefined ? {} : { outputTotalBytes: limits['output-total'] }),
+    signal: options.signal,
+    clock: options.clock ?? systemClock,
+  }
+}
+
+/** Landed folders that hold nothing of ours: confined processes write there. */
+export function outsideOf({ policy }: LaunchPlan): string[] {
+  return [policy.workspace, ...policy.writes].map(rule => rule.path)
 }
 
 /** How the first program hands on its descriptors. */
@@ -105,6 +124,7 @@ function closing(extra: Map<number, Extra>): string[] {
   return numbers.flatMap(number => ['--args', String(number)])
 }
 
-function isGiven(stream: Stream): stream is { readonly fd: number } {
+/** A stream of the command that is the caller's own descriptor. */
+export function isGiven(stream: Stream): stream is { readonly fd: number } {
   return stream !== 'capture' && 'fd' in stream
 }

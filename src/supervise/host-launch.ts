@@ -11,10 +11,10 @@ import { ownEnd } from './command-status.js'
 import { COOKIE } from './cookie-sweep.js'
 import { type Clock, graceMs, limitMs, systemClock } from './deadline.js'
 import { inheritableRefusal } from './descriptors.js'
+import { endedFacts } from './ended-facts.js'
 import { startGuard } from './guardian.js'
 import { HostNamespace, STATUS_FD } from './host-namespace.js'
 import type { LaunchRecord } from './left-overs.js'
-import { onAbort } from './on-abort.js'
 import type { NotStarted } from './program.js'
 import { sharedFifos } from './shared-fifos.js'
 import { start } from './spawn.js'
@@ -88,7 +88,7 @@ export async function launchHost(plan: HostLaunchPlan): Promise<Outcome> {
     held.started(supervised)
     const ended = await supervised.ended
     left = !ended.treeGone
-    return { ...blank, ...report(ended), ending: await held.ending(ended) }
+    return { ...blank, ...endedFacts(ended), survivors_killed: ended.survivorsKilled, ending: await held.ending(ended) }
   } finally {
     held.close(supervised)
     // What could not be seen to end stays the guardian's, and the next run's.
@@ -157,10 +157,7 @@ async function startHeld(
     },
     () => sharedFifos([]),
   )
-  if ('kind' in supervised) return supervised
-  const killNow = () => void supervised.kill({ kind: 'cancelled', by: cancelledBy(signal) })
-  if (kill?.aborted) killNow()
-  if (kill !== undefined) void supervised.ended.then(onAbort(kill, killNow))
+  if (!('kind' in supervised)) supervised.killOn(kill)
   return supervised
 }
 
@@ -197,18 +194,5 @@ export function hostConfinement({
       { name: 'wall', value: timeoutMs, mechanism: 'supervisor' },
       { name: 'output-total', value: stdoutBytesMax, mechanism: 'supervisor' },
     ],
-  }
-}
-
-function report(ended: Ended): Partial<Outcome> {
-  return {
-    started_at: ended.startedAt,
-    duration_ms: ended.durationMs,
-    stdout: ended.stdout,
-    stderr: ended.stderr,
-    survivors_killed: ended.survivorsKilled,
-    output_held: ended.outputHeld,
-    ...(ended.streamFailures.length === 0 ? {} : { stream_failures: ended.streamFailures }),
-    ...(ended.treeGone ? {} : { tree_left: true as const }),
   }
 }

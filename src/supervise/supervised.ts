@@ -101,8 +101,7 @@ export class Supervised {
   readonly #startedAt: number
   readonly #startedAtWall: string
   #resolve: (ended: Ended) => void = () => undefined
-  readonly #onAbort = () =>
-    this.stop({ kind: 'cancelled', by: this.supervision.signal ? cancelledBy(this.supervision.signal) : 'caller' })
+  readonly #onAbort = () => this.stop({ kind: 'cancelled', by: this.#canceller })
 
   constructor(
     child: SpawnedChild,
@@ -142,6 +141,18 @@ export class Supervised {
     this.#cause ??= cause
     this.#happen('kill-asked')
     return this.#cause === cause
+  }
+
+  /** Ends it now, as whoever cancels, once `signal` is aborted. Undefined: nobody asks for that. */
+  killOn(signal: AbortSignal | undefined): void {
+    if (signal === undefined) return
+    const now = (): void => void this.kill({ kind: 'cancelled', by: this.#canceller })
+    if (signal.aborted) now()
+    else void this.ended.then(onAbort(signal, now))
+  }
+
+  get #canceller(): CancelledBy {
+    return this.supervision.signal ? cancelledBy(this.supervision.signal) : 'caller'
   }
 
   get #leader(): Leader {
