@@ -96,7 +96,8 @@ export function makeAuditContext(inputs: AuditInputs): AuditContext {
   }
 }
 
-function remember<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
+/** The value known for `key`, made once. */
+export function remember<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
   const before = known.get(key)
   if (before !== undefined || known.has(key)) return before as Value
   const value = make()
@@ -113,6 +114,7 @@ function factsOf(
   return { spec, gate: isGate(spec), cwd, closure }
 }
 
+/** Whether the failure of a hook at this point refuses. */
 export function isGate({ on }: Pick<HookSpec, 'on'>): boolean {
   return on === 'before-call' || on === 'transition'
 }

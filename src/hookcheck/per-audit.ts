@@ -1,22 +1,15 @@
 /** Answers that many hooks ask for, worked out once an audit: a thousand hooks in one folder have one folder. */
-import type { AuditContext } from './context.js'
+import { type AuditContext, remember } from './context.js'
 
 /** `make`, remembering its answer for each key of each audit. */
 export function perAudit<Key, Value>(
   make: (audit: AuditContext, key: Key) => Value,
 ): (audit: AuditContext, key: Key) => Value {
-  const audits = new WeakMap<AuditContext, Map<Key, { readonly value: Value }>>()
+  const audits = new WeakMap<AuditContext, Map<Key, Value>>()
   return (audit, key) => {
-    let known = audits.get(audit)
-    if (known === undefined) {
-      known = new Map()
-      audits.set(audit, known)
-    }
-    const before = known.get(key)
-    if (before !== undefined) return before.value
-    const value = make(audit, key)
-    known.set(key, { value })
-    return value
+    const known = audits.get(audit) ?? new Map<Key, Value>()
+    audits.set(audit, known)
+    return remember(known, key, () => make(audit, key))
   }
 }
 

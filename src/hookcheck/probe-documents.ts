@@ -90,7 +90,6 @@ const DEEP = 64
 export function unusual(subject: ProbeSubject): readonly ProbeDocument[] {
   const base = benignDocument(subject)
   const whole = stdinBytes(base)
-  const long = 'x'.repeat(LONG_BYTES)
   return [
     { probe: 'P3', label: 'an unknown point', bytes: stdinBytes({ ...base, hook: 'probe-of-a-later-version' }) },
     {
@@ -101,7 +100,7 @@ export function unusual(subject: ProbeSubject): readonly ProbeDocument[] {
     {
       probe: 'P5',
       label: 'a string of 1 MiB',
-      bytes: stdinBytes(withStrings(base, text => (text === base.workspace ? text : long), 1)),
+      bytes: stdinBytes(withText(base, 'x'.repeat(LONG_BYTES))),
     },
     { probe: 'P7', label: 'no newline at its end', bytes: whole.subarray(0, -1) },
   ]
@@ -164,16 +163,11 @@ function replaced(value: Json, text: string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner as Json, text)]))
 }
 
-/** `base` with at most `count` of its strings, the deepest-lying first, replaced by what `change` makes of them. */
-function withStrings(base: JsonObject, change: (text: string) => string, count: number): JsonObject {
+/** `base` with `text` for the first string among the arguments of its call, as a further word where none is one, or as its `text`. */
+function withText(base: JsonObject, text: string): JsonObject {
   const { arguments: given } = (base.call ?? {}) as { arguments?: JsonObject }
-  if (given === undefined) return { ...base, text: change('') }
-  let left = count
-  const changed = Object.entries(given).map(([key, value]) => {
-    if (left === 0 || typeof value !== 'string') return [key, value] as const
-    left -= 1
-    return [key, change(value)] as const
-  })
-  const args = Object.fromEntries(left === count ? [...changed, ['argv', ['true', change('')]]] : changed)
-  return { ...base, call: { ...(base.call as JsonObject), arguments: args } }
+  if (given === undefined) return { ...base, text }
+  const first = Object.keys(given).find(key => typeof given[key] === 'string')
+  const changed = first === undefined ? { argv: ['true', text] } : { [first]: text }
+  return { ...base, call: { ...(base.call as JsonObject), arguments: { ...given, ...changed } } }
 }

@@ -17,12 +17,7 @@ export function isBadReply({ decision, outcome }: ProbeAnswer): boolean {
 /** HC904. */
 export function replies(results: ProbeResults): ProbeFinding[] {
   const found = new Map<string, ProbeFinding>()
-  const add = (finding: ProbeFinding): void => {
-    const known = [...found.values()].some(
-      ({ severity, message }) => severity === finding.severity && message === finding.message,
-    )
-    if (!known) found.set(`${finding.severity} ${finding.message}`, finding)
-  }
+  const add = (finding: ProbeFinding): void => void found.set(`${finding.severity} ${finding.message}`, finding)
   for (const answer of answersOf(results)) {
     const { decision, reasonSource } = answer
     if (isBadReply(answer) && decision.kind === 'failed')

@@ -19,16 +19,13 @@ const NOTHING =
   /^(?:exit(?:\s+0|\(0?\))?|:|true|pass|return(?:\s+0)?|process\.exit\(0?\)|sys\.exit\(0?\)|set\s+[-+]\w+(?:\s+pipefail)?|'use strict'|"use strict"|import\s+sys)\s*;?$/
 
 /** Why a file does nothing, or null when it does something or that is not known here (HC001 tells what could not be read). */
-export function vacuous(
-  { facts, inspected, role }: ClosureMember,
-  { body }: Pick<AuditContext, 'body'>,
-): string | null {
+export function vacuous({ facts, inspected }: ClosureMember, { body }: Pick<AuditContext, 'body'>): string | null {
   if (facts === null || facts.type !== 'file') return null
   if (facts.size === 0) return 'is empty'
   if (facts.size > BODY_BYTES_MAX || inspected.unread !== null) return null
   const bytes = body(inspected.walk)
   if (isUnseen(bytes) || bytes.includes(0)) return null
-  const lines = withoutComments(Buffer.from(bytes).toString('utf8'), commentsOf({ inspected, role }))
+  const lines = withoutComments(Buffer.from(bytes).toString('utf8'), commentsOf(inspected))
   if (lines.length === 0) return 'holds nothing but comments'
   return lines.every(line => NOTHING.test(line))
     ? `holds nothing but ${JSON.stringify(lines.join('; ').slice(0, 60))}`
@@ -36,8 +33,7 @@ export function vacuous(
 }
 
 /** `slashes` for the languages whose comments are those of C; `#` for all the others. */
-function commentsOf({ inspected }: Pick<ClosureMember, 'inspected' | 'role'>): 'hash' | 'slashes' {
-  const { format, walk } = inspected
+function commentsOf({ format, walk }: ClosureMember['inspected']): 'hash' | 'slashes' {
   const line = format?.kind === 'script' ? `${nameOf(format.interpreter)} ${format.argument ?? ''}` : ''
   const byName = walk.end.kind === 'landed' && /\.(?:[cm]?[jt]sx?|php)$/.test(walk.end.facts.path)
   return byName || /\b(?:node|nodejs|bun|deno|php)\b/.test(line) ? 'slashes' : 'hash'

@@ -7,7 +7,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path'
 import { HOOK_CONSULTATION_MS_DEFAULT } from '../../bounds.js'
 import type { HooksTable } from '../../config/document.js'
-import type { HarnessEvent } from '../../events.js'
 import type { Finding } from '../../hookcheck/audit.js'
 import type { AuditContext } from '../../hookcheck/context.js'
 import type { ProbeFinding } from '../../hookcheck/probe-finding.js'
@@ -17,11 +16,9 @@ import type { ProbeTimes, Skipped } from '../../hookcheck/report.js'
 import { gatherHookHost, type HookHostRequest } from '../../hooks/hook-host.js'
 import type { HookSpec, HooksDocument } from '../../hooks/hook-spec.js'
 import type { HooksLock } from '../../hooks/lock.js'
-import type { HookMoment } from '../../hooks/port.js'
 import { prepareHooks } from '../../hooks/prepare.js'
 import type { PreparedHook } from '../../hooks/prepared.js'
-import { hookPort } from '../../hooks/run.js'
-import type { Outcome } from '../../outcome.js'
+import { runHook } from '../../hooks/run.js'
 import { randomHex } from '../../random.js'
 import { systemClock } from '../../supervise/deadline.js'
 import { closeInherited } from '../../supervise/descriptors.js'
@@ -159,63 +156,24 @@ interface AskSeams {
 /** Asks `hook` as a run does, but for the bytes of the document. */
 function asker(hook: PreparedHook, { env, stop, kill, workspace, reap, timeoutMs }: AskSeams): Ask {
   return async (bytes, options = {}) => {
-    let outcome: Outcome | null = null
-    let ran: Extract<HarnessEvent, { kind: 'hook-ran' }> | null = null
-    const port = hookPort({
-      hooks: [options.environment === 'whole' ? { ...hook, env: wholeEnvironment(env, options) } : hook],
+    const asked = options.environment === 'whole' ? { ...hook, env: wholeEnvironment(env, options) } : hook
+    const signal = options.signal === undefined ? stop : AbortSignal.any([stop, options.signal])
+    const moment = { signal, emit: () => {} }
+    const { verdict, outcome } = await runHook(asked, {}, moment, {
       // Launches of one machine are told apart by this.
       run: { runId: randomHex(8), sessionId: null, workspace },
       timeoutMs,
       reap,
       kill: () => kill,
-      launch: async plan => {
-        outcome = await launchHost({ ...plan, stdin: bytes })
-        return outcome
-      },
+      launch: plan => launchHost({ ...plan, stdin: bytes }),
     })
-    const signal = options.signal === undefined ? stop : AbortSignal.any([stop, options.signal])
-    const moment: HookMoment = {
-      turn: 1,
-      model: 'probe',
-      delegate: null,
-      signal,
-      emit: event => {
-        if (event.kind === 'hook-ran') ran = event
-      },
-    }
-    const { decision } = await consult(port, hook, moment)
-    return { decision, reasonSource: reasonSourceOf(ran), outcome }
+    return { decision: verdict.decision, reasonSource: verdict.reasonSource, outcome }
   }
-}
-
-function reasonSourceOf(
-  ran: Extract<HarnessEvent, { kind: 'hook-ran' }> | null,
-): 'stdout' | 'stderr' | 'default' | null {
-  return ran?.reason_source ?? null
 }
 
 function wholeEnvironment(env: NodeJS.ProcessEnv, { without = [] }: AskOptions): Readonly<Record<string, string>> {
   const left = Object.entries(env).filter(([name, value]) => value !== undefined && !without.includes(name))
   return Object.fromEntries(left) as Record<string, string>
-}
-
-async function consult(
-  port: ReturnType<typeof hookPort>,
-  { on, tools }: PreparedHook,
-  moment: HookMoment,
-): ReturnType<typeof port.stop> {
-  const entry = tools?.[0] ?? 'run'
-  const call = { call_id: 'probe-1', name: entry, arguments: {}, entry }
-  switch (on) {
-    case 'before-call':
-      return port.beforeCall(call, moment)
-    case 'after-call':
-      return port.afterCall(call, { output: null, failed: false }, moment)
-    case 'stop':
-      return port.stop({ text: '', continuations: 0 }, moment)
-    case 'transition':
-      return port.transition({ flow: 'probe', path: 'probe/first', moment: 'enter', attempt: 1, of: 1 }, moment)
-  }
 }
 
 function makeWorkspace(folder: string): string {

@@ -1,5 +1,5 @@
 /** Files that are put in their place whole or not at all: the lock, readable by its owner only, and reports. */
-import { closeSync, fsyncSync, lstatSync, openSync, renameSync, unlinkSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errnoOf, Refusal } from '../../errors.js'
 import { randomHex } from '../../random.js'
@@ -43,8 +43,7 @@ function linked(path: string, what: string): Refusal<'not-a-file'> {
 function writeWhole(path: string, text: string, mode: number): void {
   const fd = openSync(path, 'wx', mode)
   try {
-    const bytes = Buffer.from(text)
-    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+    writeFileSync(fd, text)
     fsyncSync(fd)
   } finally {
     closeSync(fd)
