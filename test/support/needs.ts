@@ -16,6 +16,8 @@ const PREDICATES = {
   git: () => runs('git', ['--version']),
   openssl: () => runs('openssl', ['version']),
   ps: () => runs('ps', ['axeww', '-o', 'pid=', '-o', 'lstart=', '-o', 'command=']),
+  vi: () => existsSync('/usr/bin/vi'),
+  less: () => existsSync('/usr/bin/less'),
   python3: () => runs('/usr/bin/python3', ['-I', '-c', 'pass']),
   perl: () => runs('perl', ['-e', '1']),
   script: () => runs('script', ['-qec', 'true', '/dev/null']),
