@@ -2,7 +2,16 @@
  * `harness run --hooks` as a program: what a hook can stop, what it is given, what keeps it the operator's, and that it ends
  * with the run. Canary files are counted, not messages.
  */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
@@ -13,6 +22,7 @@ import type { HarnessEvent } from '../../src/events.js'
 import { eventually, marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, harnessBin, scratch } from '../support/harness.js'
+import { harnessLine, session } from '../support/terminal.js'
 
 type Kind = HarnessEvent['kind']
 
@@ -298,6 +308,23 @@ t.test('hooks that come with a repository are never looked for', async t => {
   t.equal(ran.status, 0, ran.stderr)
   t.notOk(existsSync(join(at.ws, 'canary')))
   t.strictSame(of(eventsOf(ran.stdout), 'hook-ran'), [])
+})
+
+t.test('P065: a hook has no terminal, also where the run has one', { skip: needs('node-pty') }, async t => {
+  const at = place(t)
+  const endpoint = await scripted(t, [DONE])
+  const looks = at.hook(
+    'looks',
+    '(exec 3<> /dev/tty) 2> /dev/null && echo own >> "$0.out"; [ -t 0 ] || [ -t 1 ] || [ -t 2 ] && echo stdio >> "$0.out"; echo over >> "$0.out"',
+  )
+  const words = run(endpoint, at.ws, at.file([{ on: 'stop', command: [looks] }]))
+  const seen = async (line: string): Promise<string> => {
+    rmSync(`${looks}.out`, { force: true })
+    await (await session(line, at.ws)).ended
+    return readFileSync(`${looks}.out`, 'utf8')
+  }
+  t.equal(await seen(`'${looks}'`), 'own\nstdio\nover\n', 'by hand it has both')
+  t.equal(await seen(harnessLine(words)), 'over\n')
 })
 
 t.test('P055: under verbs a hook is asked about the entry that a call invokes', async t => {

@@ -1,5 +1,8 @@
 /** Programs on a terminal of their own, driven with real key bytes. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { harnessBin } from './harness.js'
 
 /** Longer than any step takes on a busy machine; a test that waits this long has failed. */
 const PATIENCE_MS = 30_000
@@ -61,6 +64,34 @@ export async function session(line: string, cwd: string, options: SessionOptions
       return over.then(() => ({ status: status ?? -1, screen }))
     },
   }
+}
+
+/** The shell's words for `harness` with these. */
+export function harnessLine(words: readonly string[], program = harnessBin): string {
+  return [process.execPath, program, ...words].map(word => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+}
+
+export interface Watched extends Session {
+  /** A file of its folder, empty while it is not there. */
+  read(name: string): string
+  /** Asked after the end: are the modes of the terminal what they were before? */
+  restored(): boolean
+}
+
+/** `harness` on a terminal of its own, with the modes of that before and after in the files `before` and `after`. */
+export async function watched(words: readonly string[], cwd: string): Promise<Watched> {
+  const line = `trap : INT; stty -a > before; ${harnessLine(words)}; s=$?; stty -a > after; exit $s`
+  const on = await session(line, cwd)
+  const read = (name: string): string => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), 'utf8') : '')
+  return Object.assign(on, { read, restored: () => read('after') !== '' && read('after') === read('before') })
+}
+
+/** A shell with job control, at its prompt `ready$ `. */
+export async function jobShell(cwd: string, options: SessionOptions = {}): Promise<Session> {
+  const shell = await session('exec bash --norc --noprofile -i', cwd, options)
+  shell.type(`PS1='ready$ '\r`)
+  await shell.seen('ready$ ')
+  return shell
 }
 
 /** Looks again and again until `holds`, and throws `what` was never so in the end. */

@@ -341,7 +341,7 @@ t.test(
   },
 )
 
-t.test('the immutable flag is told by a write (D17)', { skip: needs('immutable-flag') }, async t => {
+t.test('the immutable flag is told by a write (D17)', { skip: needs('root', 'immutable-flag') }, async t => {
   const ws = scratch(t)
   mkdirSync(join(ws, 'fixed'))
   writeFileSync(join(ws, 'f'), 'old')

@@ -232,7 +232,6 @@ t.test('what outlives the leader', { skip: needs('linux') }, async t => {
   const held = await shell('sleep 300 & echo started', {}, { env })
   t.match(held, { exit: { status: 0 }, outputHeld: true, survivorsKilled: 1, treeGone: true })
   t.equal(out(held), 'started\n')
-  t.ok(held.durationMs < 5_000, `${held.durationMs} ms: what holds the output is not waited for`)
   t.same(marked(mark), [])
   const late = await shell('(sleep 0.1; echo late) & exit 0', {}, { env })
   t.equal(out(late), 'late\n', 'output within the drain still arrives')
