@@ -41,6 +41,7 @@ export const DEFAULT_LIMITS: Policy['limits'] = {
  */
 export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   if (facts.cgroup.rootProblem !== undefined) throw cgroupRefusal(request.cgroupRoot, facts.cgroup.rootProblem)
+  refuseUnbuilt(request)
   const workspace = landWorkspace(request.workspace, facts)
   const writes = landWrites(request, workspace)
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes })
@@ -70,7 +71,37 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     limits: limitsOf(request),
     controlFiles: request.controlFiles.map(file => ({ ...file })),
     ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),
+    readHost: false,
+    nesting: false,
+    network: null,
+    sockets: [],
+    cache: null,
+    gitCommit: false,
+    protectStrict: false,
+    staged: [],
   })
+}
+
+/** Keys of a request that no boundary holds yet, by their flags. A wish that were passed over in silence would be taken for held. */
+const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
+  readHost: '--read-host',
+  cache: '--cache',
+  nesting: '--allow-nesting',
+  protectStrict: '--protect-strict',
+  allowSockets: '--allow-socket',
+  allowHosts: '--allow-host',
+  grants: '--grant',
+  driver: '--driver',
+  toolchain: '--toolchain',
+  containerUid: '--container-uid',
+}
+
+function refuseUnbuilt(request: PolicyRequest): void {
+  for (const [key, option] of Object.entries(UNBUILT)) {
+    const asked = request[key as keyof PolicyRequest]
+    if (asked === undefined || asked === false || (Array.isArray(asked) && asked.length === 0)) continue
+    throw new Refusal('not-built-yet', { option }, `${option} is not built yet: leave it out`)
+  }
 }
 
 function readFlag(path: string): { readonly path: string; readonly source: string } {

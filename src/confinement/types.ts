@@ -34,6 +34,26 @@ export interface PolicyRequest {
   readonly controlFiles: readonly ControlFile[]
   /** `--cgroup-root PATH`. */
   readonly cgroupRoot?: string
+  /** `--read-host`: the whole host is readable, without the secret list. Absent: false. */
+  readonly readHost?: boolean
+  /** `--cache`: a cache folder that outlives the launch, one for each workspace. Absent: false. */
+  readonly cache?: boolean
+  /** `--allow-nesting`: further sandboxes may be made inside. Absent: false. */
+  readonly nesting?: boolean
+  /** `--protect-strict`: everything protected that appears is moved aside. Absent: false. */
+  readonly protectStrict?: boolean
+  /** `--allow-socket PATH`: listening unix sockets of the host that may be reached. Absent: none. */
+  readonly allowSockets?: readonly string[]
+  /** `--allow-host NAME[:PORT]`, as words. Absent: no network. */
+  readonly allowHosts?: readonly string[]
+  /** `--grant NAME`, as words, judged where the policy is landed. Absent: none. */
+  readonly grants?: readonly string[]
+  /** `--driver PATH`: one file shown at `/toolchain/driver`. */
+  readonly driver?: string
+  /** `--toolchain`: names, or `auto`. Absent: none. */
+  readonly toolchain?: readonly string[]
+  /** `--container-uid N`, of the boundary `container` alone. */
+  readonly containerUid?: number
 }
 
 /** (device, inode) as decimal text, so that 64-bit values survive. */
@@ -84,6 +104,38 @@ export interface Policy {
   readonly limits: Readonly<Record<Exclude<LimitName, 'output-total'>, number>> & { readonly 'output-total'?: number }
   readonly controlFiles: readonly ControlFile[]
   readonly cgroupRoot?: string
+  /** The whole host is readable, without the secret list. */
+  readonly readHost: boolean
+  /** Further sandboxes may be made inside. */
+  readonly nesting: boolean
+  /** Null: no network but an own loopback. */
+  readonly network: { readonly hosts: readonly AllowedHost[] } | null
+  /** Listening unix sockets of the host that may be reached. */
+  readonly sockets: readonly LandedRule[]
+  /** The cache folder of this workspace, a write place outside of it; null: none. Inside it is HOME's `.cache`. */
+  readonly cache: LandedRule | null
+  /** What `git add` and `git commit` write is writable. */
+  readonly gitCommit: boolean
+  /** Everything protected that appears is moved aside. */
+  readonly protectStrict: boolean
+  /** Installations and the driver, each shown read-only at a place of its own. */
+  readonly staged: readonly StagedRule[]
+}
+
+/** A host that the network is open to. */
+export interface AllowedHost {
+  /** Lower case; begins with `*.` where every name below it is meant. */
+  readonly name: string
+  /** Null: every port. */
+  readonly port: number | null
+}
+
+/** Something of the host that is shown read-only at another path. */
+export interface StagedRule extends LandedRule {
+  /** Path inside, below `/toolchain`. */
+  readonly inside: string
+  /** Hex SHA-256 of a file's content; absent for a folder. */
+  readonly sha256?: string
 }
 
 /** Everything the builders may know of the machine. Read in one file (`host-facts`), faked in tests. */

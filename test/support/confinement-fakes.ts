@@ -70,6 +70,14 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     envSet: [],
     limits: DEFAULT_LIMITS,
     controlFiles: [],
+    readHost: false,
+    nesting: false,
+    network: null,
+    sockets: [],
+    cache: null,
+    gitCommit: false,
+    protectStrict: false,
+    staged: [],
     ...parts,
   }
 }
