@@ -2,6 +2,10 @@
  * Ends a pid namespace (pid_namespaces(7)): TERM to everything in it but its init, which ignores TERM; then KILL of its
  * init, on which the kernel kills the rest and lets the init go only when nothing is left. So "init is gone" proves
  * "everything is gone", in whatever session or group it was.
+ *
+ * bwrap ends as soon as the program it started has, and its init with it (`--die-with-parent`), which would be the end of
+ * helpers that still clean up. So it is stopped for the time between TERM and KILL: its init then ends by itself, when it
+ * has no child left. A stopped process takes KILL as ever, so that what ends with us still does.
  */
 import { GroupTree, groupHost } from './group-kill.js'
 import { isAlive, pidNamespaceOf, processIds, processState, signalled } from './processes.js'
@@ -43,6 +47,8 @@ export class NamespaceTree implements Tree {
   readonly #group: GroupTree
   #init: { readonly pid: number; readonly startTime: string } | undefined
   #gone = false
+  /** The launcher is stopped, by us. */
+  #stopped = false
 
   /** @param launcher pid of the launcher, which leads a process group of its own. */
   constructor(
@@ -78,6 +84,7 @@ export class NamespaceTree implements Tree {
       if (this.#init === undefined) this.#group.term(leader)
       return
     }
+    if (leader === 'running') this.#stopped = this.host.signalled(this.launcher, 'SIGSTOP')
     this.host.signalled(-init, 'SIGTERM')
     this.#termStrays(init, this.host.members(init))
   }
@@ -104,15 +111,28 @@ export class NamespaceTree implements Tree {
     if (init !== null) this.host.signalled(init, 'SIGKILL')
     else if (this.#init === undefined || leader === 'running') this.#group.kill(leader)
     else this.#gone = true
+    this.#goOn()
     return null
   }
 
-  /** Once an init was told, the namespace answers for everything below the launcher; before, its group does. */
+  /**
+   * Once an init was told, the namespace answers for everything below the launcher; before, its group does. A launcher that
+   * was stopped goes on as soon as its init is gone, and its exit follows.
+   */
   empty(leader: Leader): boolean {
     if (this.#gone) return true
-    if (leader === 'running') return false
+    if (leader === 'running') {
+      if (this.#live() === null) this.#goOn()
+      return false
+    }
     this.#gone = this.#init === undefined ? this.#group.empty(leader) : this.#live() === null
     return this.#gone
+  }
+
+  /** Only a launcher that runs was stopped, and one that is stopped is not reaped: the number is still its own. */
+  #goOn(): void {
+    if (this.#stopped) this.host.signalled(this.launcher, 'SIGCONT')
+    this.#stopped = false
   }
 
   /** The init, if it is the process that was told and lives. Its start time tells it from a later owner of its number. */

@@ -216,14 +216,11 @@ export class Supervised {
     settle: () => void this.#settle(),
   }
 
-  /**
-   * Looks whether the tree is empty, and in `killing` kills again: a fork may have been under way. While the leader obeys its
-   * TERM there is nothing to look at: its exit comes by itself.
-   */
+  /** Looks whether the tree is empty, and in `killing` kills again: a fork may have been under way. */
   #look(): void {
-    if (this.#state !== 'killing' && (this.#state !== 'stopping' || this.#exit === null)) return
+    if (this.#state !== 'killing' && this.#state !== 'stopping') return
     const began = this.supervision.clock.now()
-    if (this.#exit !== null && this.tree.empty(this.#leader)) {
+    if (this.tree.empty(this.#leader)) {
       this.#treeGone = true
       this.#happen('tree-empty')
       return

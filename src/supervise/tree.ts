@@ -11,6 +11,9 @@ export interface Tree {
    * runs; null where something else (a namespace) removes them by itself.
    */
   kill(leader: Leader): number | null
-  /** True once nothing of the tree is alive. Asked again and again; must be cheap, and must stay true once true. */
+  /**
+   * True once nothing of the tree is alive, which a running leader is. Asked again and again from TERM or the leader's exit
+   * on; must be cheap, and must stay true once true.
+   */
   empty(leader: Leader): boolean
 }

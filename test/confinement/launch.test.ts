@@ -27,6 +27,7 @@ import type { Outcome } from '../../src/outcome.js'
 import type { LaunchFolders } from '../../src/paths/launch-folders.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
+import { processIds } from '../../src/supervise/processes.js'
 import { eventually, finished, fixture, marked, NOBODY, pause, program, said } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
@@ -91,6 +92,17 @@ async function outcomeOf(
 
 const text = (outcome: Outcome) => renderCaptured(outcome.stdout).text
 const errors = (outcome: Outcome) => renderCaptured(outcome.stderr).text
+
+const statOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+const childrenOf = (parent: number): number[] =>
+  processIds().filter(pid => new RegExp(`\\) [A-Z] ${parent} `).test(statOf(pid)))
 
 t.setTimeout(300_000)
 
@@ -408,6 +420,83 @@ t.test('cancelling: by whom, how soon, and the whole tree', { skip }, async t =>
   const ended = events.filter(event => event.kind === 'launch-ended').map(event => event.launch_id)
   t.same([...ended].sort(), [...started].sort(), 'each launch is recorded with its end')
   t.equal(new Set(started).size, started.length)
+})
+
+/** A leader that ends at TERM, and a helper of it that has something to do first; `up` stands once both have their traps. */
+const slowHelper = (work: string): string[] => [
+  'sh',
+  '-c',
+  `sh -c 'trap "sleep 0.3; ${work}; exit" TERM; : > up; while :; do sleep 0.05; done' & trap 'exit 143' TERM; wait`,
+]
+
+t.test('the grace is for the whole tree', { skip }, async t => {
+  const mark = `grace-mark-${process.pid}`
+  const { boundary, workspace } = await opened({ env: { MARK: mark } })
+  const stopOnce = async (file: string, argv: readonly string[], more: Partial<RunRequest> = {}) => {
+    const stop = new AbortController()
+    const began = performance.now()
+    const running = outcomeOf(boundary, argv, { signal: stop.signal, ...more })
+    t.ok(await eventually(() => existsSync(join(workspace, file)), 10_000), 'it stands')
+    stop.abort('esc')
+    const outcome = await running
+    rmSync(join(workspace, file), { force: true })
+    t.same(marked(mark), [])
+    return { outcome, ms: performance.now() - began }
+  }
+
+  await t.test('P002: an EXIT trap runs, of the command and of its helpers', async t => {
+    const trap = "trap 'exit 143' TERM; trap 'echo bye > own' EXIT; : > up; sleep 60"
+    t.match((await stopOnce('up', ['sh', '-c', trap])).outcome.ending, { kind: 'cancelled', by: 'esc' })
+    t.equal(readFileSync(join(workspace, 'own'), 'utf8'), 'bye\n')
+    const { outcome } = await stopOnce('up', slowHelper('echo bye > helped'))
+    t.match(outcome.ending, { kind: 'cancelled', by: 'esc' })
+    t.equal(readFileSync(join(workspace, 'helped'), 'utf8'), 'bye\n', 'although its leader had gone at once')
+  })
+
+  await t.test('of a deadline as well, and the output of it is kept', async t => {
+    const outcome = await outcomeOf(boundary, slowHelper('echo late'), { wallMs: 1_000 })
+    t.match(outcome.ending, { kind: 'timed-out', limit_ms: 1_000 })
+    t.equal(text(outcome), 'late\n')
+  })
+
+  await t.test('a helper that ignores TERM is ended by the grace, and at once by a second request', async t => {
+    const stubborn = ['sh', '-c', `sh -c 'trap "" TERM; : > up; sleep 60; :' & trap 'exit 143' TERM; wait`]
+    t.match((await stopOnce('up', stubborn, { graceMs: 200 })).outcome.ending, { kind: 'cancelled' })
+    const kill = new AbortController()
+    setTimeout(() => kill.abort(), 300)
+    const { ms } = await stopOnce('up', stubborn, { graceMs: 60_000, kill: kill.signal })
+    t.ok(ms < 30_000, 'the rest of the grace was skipped')
+  })
+
+  await t.test('P011: git takes its lock away', { skip: needs('git') }, async t => {
+    const who = '-c user.name=a -c user.email=a@example.org'
+    // The editor is asked while git holds the index; the shell in front of git ends at once.
+    const commit = `GIT_EDITOR=': > up; sleep 60 #' git ${who} commit -qa & trap 'exit 143' TERM; wait`
+    for (const [folder, graceMs, left] of [
+      ['new', 2_000, false],
+      ['hasty', 0, true],
+    ] as const) {
+      const script = `git init -q ${folder} && cd ${folder} && echo 1 > f && git add f && { ${commit}; }`
+      const { outcome } = await stopOnce(`${folder}/up`, ['sh', '-c', script], { graceMs })
+      t.match(outcome.ending, { kind: 'cancelled', by: 'esc' })
+      t.equal(existsSync(join(workspace, folder, '.git/index.lock')), left, `${graceMs} ms`)
+    }
+  })
+  await boundary.close()
+})
+
+t.test('kill -9 of us in the grace: the stopped launcher dies with us', { skip }, async t => {
+  const mark = `grace-kill-mark-${process.pid}`
+  const argv = ['sh', '-c', `sh -c 'trap "" TERM; : > up; sleep 300; :' & trap ': > told; exit' TERM; wait`]
+  const request = { workspace: workspaceFor(), writes: ['.'], env: { MARK: mark }, argv, wallMs: 1_000, repeat: false }
+  const child = program(process.execPath, [fixture('supervise/launcher'), JSON.stringify(request)])
+  t.ok(await eventually(() => existsSync(join(request.workspace, 'told')), 10_000), 'the grace has begun')
+  const launchers = (): number[] => childrenOf(child.pid ?? 0).filter(pid => /\) T /.test(statOf(pid)))
+  t.ok(await eventually(() => launchers().length === 1, 1_000), 'and its launcher is stopped')
+  t.ok(marked(mark).length > 0)
+  child.kill('SIGKILL')
+  const gone = await eventually(() => marked(mark).length === 0, 1_000)
+  if (!t.ok(gone)) for (const pid of marked(mark)) process.kill(pid, 'SIGKILL')
 })
 
 t.test('many at once: none lost, none mixed up', { skip }, async t => {

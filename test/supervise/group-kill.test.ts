@@ -58,7 +58,7 @@ function fakeNamespace(init: { parent: number; alive: boolean; startTime: string
   const host: NamespaceHost = {
     signalled(target, signal) {
       sent.push([target, signal])
-      return false
+      return true
     },
     init: () => state.init,
     namespace: () => '77',
@@ -76,20 +76,49 @@ t.test('a namespace', async t => {
   t.same(
     sent.splice(0),
     [
+      [100, 'SIGSTOP'],
       [-200, 'SIGTERM'],
       [202, 'SIGTERM'],
       [203, 'SIGTERM'],
     ],
-    'its group in one call, then what left it, nobody twice',
+    'its launcher waits; its group in one call, then what left it, nobody twice',
   )
+  t.equal(tree.empty('running'), false)
+  t.same(sent, [], 'it waits for as long as there is an init')
   t.equal(tree.kill('running'), null)
-  t.same(sent.splice(0), [[200, 'SIGKILL']], 'its init, so that the launcher says when all is gone')
+  const killed = [
+    [200, 'SIGKILL'],
+    [100, 'SIGCONT'],
+  ]
+  t.same(sent.splice(0), killed, 'its init, so that the launcher, which goes on, says when all is gone')
   t.equal(tree.empty('reaped'), false, 'the launcher is gone and its init is not')
   state.init = { parent: 1, alive: true, startTime: '9' }
   t.equal(tree.empty('reaped'), true, 'another process has the number')
   sent.splice(0)
   tree.kill('reaped')
   t.same(kills(sent), [], 'which is not ours to signal')
+})
+
+t.test('a launcher goes on once, when its init is gone', async t => {
+  const { host, sent, state } = fakeNamespace({ parent: 100, alive: true, startTime: '5' })
+  const tree = new NamespaceTree(100, host)
+  tree.tell(200, null)
+  tree.term('running')
+  sent.splice(0)
+  state.init = { parent: 100, alive: false, startTime: '5' }
+  for (let look = 0; look < 3; look++) t.equal(tree.empty('running'), false, 'it is still to end')
+  t.same(sent, [[100, 'SIGCONT']])
+  t.equal(tree.empty('reaped'), true)
+  tree.kill('reaped')
+  t.same(sent, [[100, 'SIGCONT']], 'reaped, its number is left alone')
+  const late = new NamespaceTree(100, host)
+  state.init = { parent: 100, alive: true, startTime: '5' }
+  late.tell(200, null)
+  late.term('reaped')
+  t.notOk(
+    sent.some(([, signal]) => signal === 'SIGSTOP'),
+    'nor is one stopped that is reaped',
+  )
 })
 
 t.test('a large namespace is looked through a part at a time, for as long as it is there', async t => {
