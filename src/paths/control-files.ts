@@ -6,7 +6,8 @@
  * control file stay the ones listed here, unless it could write them, and that is what the index refuses.
  */
 import { Refusal } from '../errors.js'
-import { isWithin, type LandedPlace, type Landing, land } from './resolve.js'
+import { isWithinFolding } from './folding.js'
+import { type LandedPlace, type Landing, land } from './resolve.js'
 import type { Identity, Step } from './walk.js'
 
 /** `what` says in words what the file is, e.g. "the session folder". The path may be a folder and may not exist yet. */
@@ -55,7 +56,7 @@ export function controlFileWithin(index: ControlIndex, place: LandedPlace, steps
   return (
     index.above.get(keyOf(place.identity)) ??
     controlFileAt(index, place.path, steps) ??
-    index.paths.find(({ path }) => isWithin(path, place.path)) ??
+    index.paths.find(({ path }) => isWithinFolding(path, place.path)) ??
     null
   )
 }
@@ -66,7 +67,7 @@ export function controlFileAt(index: ControlIndex, path: string, steps: readonly
     const found = index.selves.get(keyOf(identity))
     if (found !== undefined) return found
   }
-  return index.paths.find(control => isWithin(path, control.path)) ?? null
+  return index.paths.find(control => isWithinFolding(path, control.path)) ?? null
 }
 
 function keyOf({ dev, ino }: Identity): string {

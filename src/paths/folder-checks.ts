@@ -7,6 +7,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 import { type ControlIndex, controlFileAt, controlFileWithin } from './control-files.js'
+import { isWithinFolding } from './folding.js'
 import { mountOf, readMounts, specialFilesystem } from './mounts.js'
 import { protectedComponent } from './protected-names.js'
 import { componentsBelow, isWithin, type LandedPlace, type Landing, missing, misspelled } from './resolve.js'
@@ -139,11 +140,11 @@ export function pathsOf(places: readonly LandedPlace[]): readonly string[] {
   return [...new Set(places.map(({ path }) => path))]
 }
 
-/** True when the landing is the denied place or lies below it, by identity or by components. */
+/** True when the landing is the denied place or lies below it, by identity or by components as the volume compares them. */
 export function isDenied(landing: Landing, denied: DeniedPlace): boolean {
   const { identity, path } = denied
   return (
-    isWithin(landing.landed, path) ||
+    isWithinFolding(landing.landed, path) ||
     (identity !== undefined && landing.steps.some(step => sameIdentity(step.identity, identity)))
   )
 }

@@ -17,6 +17,8 @@ export interface WritableVerdict {
   readonly landed: string
   readonly identity: Identity
   readonly exists: boolean
+  /** What it was judged as; a new path is a file. */
+  readonly is: 'file' | 'folder'
   /** The root it lies in, and the components from there. */
   readonly root: LandedPlace
   readonly components: readonly string[]
@@ -54,12 +56,14 @@ function judge(landing: Landing, rules: FolderRules, as: keyof typeof CHECKS): W
     const refused = check(judged)
     if (refused !== null) return refused
   }
-  return stillTheSame(landing) ?? verdict(judged, as === 'enter' ? 'enterable' : 'writable')
+  return stillTheSame(landing) ?? verdict(judged, as)
 }
 
-function verdict({ landing, root, components }: Judged, kind: WritableVerdict['kind']): WritableVerdict {
+function verdict({ landing, root, components }: Judged, as: keyof typeof CHECKS): WritableVerdict {
   const { landed, identity, exists } = landing
-  return { kind, landed, identity, exists, root, components, device: identity.dev }
+  const kind = as === 'enter' ? 'enterable' : 'writable'
+  const is = as === 'file' ? 'file' : 'folder'
+  return { kind, landed, identity, exists, is, root, components, device: identity.dev }
 }
 
 /** The last look: what stands at the landed path is still what was judged. */

@@ -85,7 +85,7 @@ export function writable(path: string, reach: FileReach, operation: WriteOperati
     home: null,
   })
   if (verdict instanceof Refusal) return verdict
-  const byGit = gitRefusal(path, verdict.landed, reach)
+  const byGit = gitRefusal({ path, landed: verdict.landed, is: 'file' }, reach)
   if (byGit !== null) return byGit
   const byLanding = scopeRefusal(layers, verdict.components.join('/'), operation)
   if (byLanding !== null) return byLanding
@@ -97,9 +97,16 @@ export function writable(path: string, reach: FileReach, operation: WriteOperati
   )
 }
 
-/** What git runs is kept from the tools as it is from processes, under whatever name it stands. */
-function gitRefusal(path: string, landed: string, { protectedNames, homes }: FileReach): Refusal | null {
-  const name = protectedNames.has('.git') ? gitPlaceOf(landed, homes) : null
+/**
+ * `protected` for a place that git reads or runs, under whatever name it stands: what is kept from processes is kept from the
+ * tools. A folder is such a place where something in it would be. Null: it is none, or the operator has lifted `.git`.
+ */
+export function gitRefusal(
+  { path, landed, is }: { readonly path: string; readonly landed: string; readonly is: 'file' | 'folder' },
+  { protectedNames, homes }: Pick<FileReach, 'protectedNames' | 'homes'>,
+): Refusal | null {
+  const at = is === 'file' ? landed : `${landed}/x`
+  const name = protectedNames.has('.git') ? gitPlaceOf(at, homes) : null
   if (name === null) return null
   const text = `${shown(path)} is or lies in ${shown(name)}, which git reads or runs: it stays as it is; the operator can lift this with --unprotect .git`
   return new Refusal('protected', { path, landed, name }, text)

@@ -248,7 +248,7 @@ t.test('a folder without x for its owner is closed to a confined root too (D17)'
   t.match(enter('open'), { kind: 'enterable' })
 })
 
-t.test('the kernel is asked, not the mode bits', { skip: AS_USER.length > 0 && needs('setpriv') }, async t => {
+t.test('the kernel is asked, not the mode bits (D17)', { skip: AS_USER.length > 0 && needs('setpriv') }, async t => {
   const ws = scratch(t)
   mkdirSync(join(ws, 'closed'))
   mkdirSync(join(ws, 'unlistable/inner'), { recursive: true })
@@ -263,7 +263,7 @@ t.test('the kernel is asked, not the mode bits', { skip: AS_USER.length > 0 && n
   t.equal(told(checkWritableFolder('closed', rulesFor(ws))), isRoot ? 'writable' : 'no-permission', 'as this user')
 })
 
-t.test('a read-only mount', { skip: needs('root', 'mount-namespace') }, async t => {
+t.test('a read-only mount (D17)', { skip: needs('root', 'mount-namespace') }, async t => {
   const ws = scratch(t)
   mkdirSync(join(ws, 'ro/x'), { recursive: true })
   const script = `const v = checkWritableFolder('ro/x', rules('${ws}')); console.log(told(v), v.details.mount)`
@@ -271,7 +271,7 @@ t.test('a read-only mount', { skip: needs('root', 'mount-namespace') }, async t 
   t.equal(inChild(['unshare', '-m', 'sh', '-c', mount, 'sh'], script), `read-only-mount ${ws}/ro`)
 })
 
-t.test('the immutable flag', { skip: needs('root', 'immutable-flag') }, async t => {
+t.test('the immutable flag (D17)', { skip: needs('root', 'immutable-flag') }, async t => {
   const ws = scratch(t)
   mkdirSync(join(ws, 'fixed'))
   writeFileSync(join(ws, 'fixed-file'), 'old')
@@ -280,6 +280,91 @@ t.test('the immutable flag', { skip: needs('root', 'immutable-flag') }, async t 
   t.equal(told(checkWritableFolder('fixed', rulesFor(ws))), 'immutable')
   t.equal(told(checkWritableFile('fixed/new', rulesFor(ws))), 'immutable')
   t.equal(told(checkWritableFile('fixed-file', rulesFor(ws))), 'immutable')
+})
+
+/** A shell line that mounts in a namespace of the child's own, before `inChild` runs its script there. */
+function mounting(line: string): string[] {
+  return ['unshare', '-m', '--propagation', 'private', 'sh', '-c', `${line} && exec "$@"`, 'sh']
+}
+
+t.test('a second mount of a folder is that folder', { skip: needs('root', 'mount-namespace') }, async t => {
+  const { base, ws, out } = tree(t)
+  mkdirSync(join(out, 'conf'))
+  mkdirSync(join(base, 'again'))
+  for (const name of ['g', 'h', 'c', 'm']) mkdirSync(join(ws, name))
+  const binds = [
+    [`${ws}/.git`, `${ws}/g`],
+    [`${ws}/hidden`, `${ws}/h`],
+    [`${out}/conf`, `${ws}/c`],
+    [out, `${ws}/m`],
+    [ws, `${base}/again`],
+  ]
+  const script = `
+    const { indexControlFiles } = await import('${new URL('../../src/paths/control-files.js', import.meta.url).href}')
+    const { protectedNames } = await import('${new URL('../../src/paths/protected-names.js', import.meta.url).href}')
+    const place = path => landPlace(path, { cwd: '/' })
+    const all = { ...rules('${ws}'), protectedNames: protectedNames(),
+      protects: [place('${ws}/.git')], hidden: [place('${ws}/hidden')],
+      controlFiles: indexControlFiles([{ path: '${out}/conf/c.toml', what: 'x' }], '/') }
+    const at = path => [told(checkWritableFolder(path, all)), told(checkWritableFile(path + '/new', all))]
+    console.log(JSON.stringify(['g', 'h', 'c', 'm', '${base}/again/src', '${base}/again/.git', '${base}/again'].map(at)))`
+  const line = binds.map(([from, to]) => `mount --bind ${from} ${to}`).join(' && ')
+  t.strictSame(JSON.parse(inChild(mounting(line), script)), [
+    ['protected', 'protected'],
+    ['hidden', 'hidden'],
+    ['control-file-inside', 'writable'],
+    ['control-file-inside', 'writable'],
+    ['writable', 'writable'],
+    ['protected', 'protected'],
+    ['writable', 'writable'],
+  ])
+})
+
+t.test(
+  'filesystems of the kernel’s own, wherever they are mounted',
+  { skip: needs('root', 'mount-namespace') },
+  async t => {
+    const ws = scratch(t)
+    const types = ['proc', 'sysfs', 'mqueue', 'devpts', 'tmpfs']
+    for (const type of types) mkdirSync(join(ws, type))
+    const script = `
+    const at = path => [told(checkWritableFolder(path, rules('${ws}'))), told(checkWritableFile(path + '/x', rules('${ws}')))]
+    console.log(JSON.stringify(${JSON.stringify(types)}.map(at)))`
+    const line = types.map(type => `mount -t ${type} none ${ws}/${type}`).join(' && ')
+    const special = ['special-filesystem', 'special-filesystem']
+    t.strictSame(JSON.parse(inChild(mounting(line), script)), [
+      special,
+      special,
+      special,
+      special,
+      ['writable', 'writable'],
+    ])
+    t.equal(told(checkWritableFolder('/dev/shm', rulesFor(ws))), 'outside-roots', 'a plain one, and none of ours')
+    t.equal(told(checkWritableFile('/dev/null', rulesFor(ws))), 'special-filesystem')
+  },
+)
+
+t.test('what is swapped while it is judged is refused by the last look (D06)', async t => {
+  const away = (ws: string): void => renameSync(join(ws, 'src'), join(ws, 'old'))
+  const swaps: [what: string, swaps: ((ws: string) => void)[], code: string][] = [
+    ['another folder', [away, ws => mkdirSync(join(ws, 'src'))], 'changed-while-checked'],
+    ['a link', [away, ws => symlinkSync('old', join(ws, 'src'))], 'changed-while-checked'],
+    ['nothing', [away], 'changed-while-checked'],
+    ['itself', [], 'writable'],
+  ]
+  for (const [what, steps, code] of swaps) {
+    const { ws } = tree(t)
+    let asked = 0
+    const names: Pick<ReadonlySet<string>, 'has'> = {
+      has: () => {
+        if (asked++ === 0) for (const step of steps) step(ws)
+        return false
+      },
+    }
+    const protectedNames = names as ReadonlySet<string>
+    t.equal(told(checkWritableFolder('src', rulesFor(ws, { protectedNames }))), code, what)
+    t.ok(asked > 0)
+  }
 })
 
 t.test('the mount table', async t => {

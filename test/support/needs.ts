@@ -3,7 +3,7 @@
  * (set in CI) only who we are and what system this is may skip; every other missing need runs the test, and it fails.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -25,13 +25,21 @@ const PREDICATES = {
   setpriv: () => runs('setpriv', ['--version']),
   'mount-namespace': () => runs('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']),
   'immutable-flag': flagHolds,
+  'folding-volume': foldingVolume,
   'cgroup-v1-pids': () => process.getuid?.() === 0 && existsSync('/sys/fs/cgroup/pids/cgroup.procs'),
 } as const
 
 export type Need = keyof typeof PREDICATES
 
 /** Who we are and what system this is: no machine is all of them, so these skip even where confinement must hold. */
-const OF_THE_PLATFORM: ReadonlySet<Need> = new Set(['linux', 'macos', 'root', 'not-root', 'cgroup-v1-pids'])
+const OF_THE_PLATFORM: ReadonlySet<Need> = new Set([
+  'linux',
+  'macos',
+  'root',
+  'not-root',
+  'cgroup-v1-pids',
+  'folding-volume',
+])
 
 /** An optional package that could be installed here. */
 function resolves(name: string): boolean {
@@ -58,6 +66,16 @@ function flagHolds(): boolean {
   const held = runs('chattr', ['+i', folder])
   if (held) runs('chattr', ['-i', folder])
   rmdirSync(folder)
+  return held
+}
+
+/** A kernel with CONFIG_UNICODE, on which ext4 with casefold can be mounted from a file. */
+function foldingVolume(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'harness-folding-'))
+  const image = join(folder, 'image')
+  const make = `truncate -s 16M ${image} && mkfs.ext4 -q -O casefold -E encoding=utf8 ${image} && mount -o loop ${image} /mnt`
+  const held = runs('unshare', ['-m', 'sh', '-c', make])
+  rmSync(folder, { recursive: true })
   return held
 }
 

@@ -2,13 +2,15 @@
  * `harness check-path`: the checker's verdict for each path, judged as the file tools and the launches judge it.
  * 0 all writable, 2 some refused, 1 could not check.
  */
-import { resolve } from 'node:path'
 import { readHostFacts } from '../../confinement/host-facts.js'
+import { landPolicy } from '../../confinement/policy.js'
 import { Refusal } from '../../errors.js'
 import { indexControlFiles } from '../../paths/control-files.js'
+import { mountOf, readMounts } from '../../paths/mounts.js'
 import { protectedNames } from '../../paths/protected-names.js'
-import { type LandedPlace, landPlace } from '../../paths/resolve.js'
+import { landPlace } from '../../paths/resolve.js'
 import { checkWritablePath, type FolderRules, type WritableVerdict } from '../../paths/writable-folder.js'
+import { gitRefusal } from '../../tools/folders.js'
 import { policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
 import type { Io } from '../io.js'
@@ -18,10 +20,10 @@ import { oneLine } from '../terminal-text.js'
 import type { Invocation } from './invocation.js'
 
 export async function checkPath({ given, words }: Invocation, io: Io): Promise<number> {
-  const rules = await rulesOf(given, io)
+  const standing = await standingOf(given, io)
   let refused = 0
   for (const path of words) {
-    const verdict = checkWritablePath(path, rules)
+    const verdict = judge(path, standing)
     if (verdict instanceof Refusal) refused++
     if (given.has('--json')) printJson(io, jsonLine(path, verdict))
     else printText(io, textLine(path, verdict))
@@ -29,33 +31,42 @@ export async function checkPath({ given, words }: Invocation, io: Io): Promise<n
   return refused === 0 ? 0 : 2
 }
 
+interface Standing {
+  readonly rules: FolderRules
+  readonly homes: readonly string[]
+}
+
 /** Roots: the workspace and each `--writable`; all of them count as writable by a confined process. */
-async function rulesOf(given: Given, io: Io): Promise<FolderRules> {
+async function standingOf(given: Given, io: Io): Promise<Standing> {
   const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs: [] })
-  const workspace = folder(request.workspace, io.cwd)
-  const subtrees = [...given.all('--writable'), ...given.all('--process-write-subtree')]
-  const roots = [workspace, ...subtrees.map(path => folder(resolve(workspace.path, path), io.cwd))]
-  const controls = indexControlFiles(request.controlFiles, io.cwd)
-  if (controls instanceof Refusal) throw controls
   const facts = await readHostFacts()
-  const home = landPlace(facts.home, { cwd: io.cwd })
-  return {
+  const { workspace, protects, hides, hiddenElsewhere } = landPolicy(request, facts)
+  const subtrees = [...given.all('--writable'), ...given.all('--process-write-subtree')]
+  const roots = [workspace, ...subtrees.map(path => unrefused(landPlace(path, { cwd: workspace.path })))]
+  const rules: FolderRules = {
     cwd: workspace.path,
     mode: 'write',
     roots,
     writes: roots,
-    protects: [],
+    protects,
     protectedNames: protectedNames(request.unprotect),
-    hidden: request.hide.map(path => folder(path, io.cwd)),
-    controlFiles: controls,
-    home: home instanceof Refusal ? null : home,
+    hidden: [...hides, ...hiddenElsewhere],
+    controlFiles: unrefused(indexControlFiles(request.controlFiles, io.cwd)),
+    home: facts.homes.length === 0 ? null : unrefused(landPlace(facts.home, { cwd: io.cwd })),
   }
+  return { rules, homes: facts.homes }
 }
 
-function folder(path: string, cwd: string): LandedPlace {
-  const place = landPlace(path, { cwd })
-  if (place instanceof Refusal) throw place
-  return place
+function unrefused<Value>(value: Value | Refusal): Value {
+  if (value instanceof Refusal) throw value
+  return value
+}
+
+/** As file tools judge a file and launches a grant: what git reads or runs is refused under whatever name it stands. */
+function judge(path: string, { rules, homes }: Standing): Verdict {
+  const verdict = checkWritablePath(path, rules)
+  if (verdict instanceof Refusal) return verdict
+  return gitRefusal({ path, landed: verdict.landed, is: verdict.is }, { ...rules, homes }) ?? verdict
 }
 
 type Verdict = WritableVerdict | Refusal
@@ -64,8 +75,13 @@ function jsonLine(path: string, verdict: Verdict): string {
   const facts =
     verdict instanceof Refusal
       ? { verdict: 'refused', code: verdict.code, reason: verdict.message, details: verdict.details }
-      : { verdict: 'writable', landed: verdict.landed, exists: verdict.exists, identity: verdict.identity }
+      : { verdict: 'writable', ...writableFacts(verdict) }
   return `${JSON.stringify({ path, ...facts })}\n`
+}
+
+function writableFacts({ landed, exists, identity }: WritableVerdict) {
+  const mount = mountOf(landed, readMounts())
+  return { landed, exists, identity, mount: mount === null ? null : { point: mount.point, type: mount.type } }
 }
 
 function textLine(path: string, verdict: Verdict): string {
