@@ -72,6 +72,8 @@ export function policyRequest(given: Given, { cwd, controlFiles, programs }: Req
     env: parseEnv(given.all('--env')),
     limits: parseLimits(given.all('--limit')),
     controlFiles,
+    allowSockets: absolute(given.all('--allow-socket')),
+    nesting: given.has('--allow-nesting'),
     ...(cgroupRoot === undefined ? {} : { cgroupRoot: resolve(cwd, cgroupRoot) }),
   }
 }

@@ -44,7 +44,7 @@ type Reading = Pick<Policy, 'workspace' | 'reads' | 'hides' | 'hiddenElsewhere'>
 function readingOnly(request: PolicyRequest, cwd: string, homes: readonly string[]): Reading {
   const workspace = workspaceRule(request.workspace, cwd)
   const reads = [workspace, ...request.read.map(path => ruleOf(path, `--read ${path}`, cwd))]
-  const { hides, elsewhere } = landHides({ request, workspace, reads, writes: [], system: [], homes })
+  const { hides, elsewhere } = landHides({ request, workspace, reads, writes: [], opened: [], system: [], homes })
   return { workspace, reads, hides, hiddenElsewhere: elsewhere }
 }
 

@@ -10,6 +10,8 @@ const NEED_A_BOUNDARY = [
   '--limit',
   '--env',
   '--cgroup-root',
+  '--allow-socket',
+  '--allow-nesting',
 ]
 
 /** For a run whose confinement is off. Throws `confinement-off`. */

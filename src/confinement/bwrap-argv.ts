@@ -44,6 +44,7 @@ export function bwrapArgv(request: BwrapRequest): { readonly args: readonly stri
     kernelViews(request),
     privateFolders(),
     mounts.flatMap(mountWords),
+    policy.links.flatMap(({ path, target }) => ['--symlink', target, path]),
     files.flatMap(({ fd, path }) => fedFile(fd, '0444', path)),
     mounts.flatMap(({ kind, path }) => (kind === 'hide-folder' ? ['--remount-ro', path] : [])),
     // The first program holds the command until our lives are tied: see LaunchPlan.
@@ -56,14 +57,14 @@ export function bwrapArgv(request: BwrapRequest): { readonly args: readonly stri
 }
 
 /** Never `--as-pid-1`: pid 1 of a namespace ignores signals it does not handle, TERM among them (decisions 16). */
-function namespaces({ boundary, facts }: BwrapRequest): string[] {
+function namespaces({ boundary, facts, policy }: BwrapRequest): string[] {
   return [
     ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--unshare-net'],
     ['--die-with-parent', '--new-session'],
     ['--cap-drop', 'ALL'],
     // It writes below /proc/sys, which is read-only where the weaker rung is needed; there the system-call filter alone
     // keeps further user namespaces away.
-    boundary === 'bubblewrap' ? ['--disable-userns'] : [],
+    boundary === 'bubblewrap' && !policy.nesting ? ['--disable-userns'] : [],
     // A container's name is no secret of the machine, and engines forbid sethostname(2) even where the rest is allowed.
     facts.container ? [] : ['--hostname', HOSTNAME_INSIDE],
   ].flat()

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../json.js'
 import type { AppliedLimit, Gap } from '../outcome.js'
 import { limitText } from './limit-units.js'
 import { disassembleBytes } from './seccomp-text.js'
+import { socketMeaning } from './socket-meanings.js'
 import type { LandedRule, LaunchPlan, Policy } from './types.js'
 
 export interface Explanation {
@@ -93,11 +94,17 @@ function policySections(policy: Policy, network: string): Section[] {
     { title: 'hidden, and shown by no other rule', lines: hiddenElsewhere.map(pathLine) },
     { title: 'programs', lines: programs ?? ['any: the command is the caller’s own'] },
     { title: 'network', lines: [network] },
+    { title: 'sockets of the host that may be reached', lines: policy.sockets.map(socketLine) },
+    { title: 'sandboxes inside', lines: [policy.nesting ? 'may be made (--allow-nesting)' : 'none can be made'] },
     {
       title: 'control files, never inside a write grant',
       lines: policy.controlFiles.map(({ path, what }) => `${word(path)}  (${what})`),
     },
   ]
+}
+
+function socketLine(rule: LandedRule): string {
+  return `${ruleLine(rule)}: ${socketMeaning(rule.path).what}`
 }
 
 function ruleLine({ path, source, type }: LandedRule): string {
@@ -168,6 +175,9 @@ function policyJson(policy: Policy): JsonObject {
     watched: plain(watched),
     hide: plain(hides),
     hidden_elsewhere: plain(hiddenElsewhere),
+    sockets: policy.sockets.map(rule => ({ ...(plain(rule) as JsonObject), means: socketMeaning(rule.path).what })),
+    nesting: policy.nesting,
+    links: plain(policy.links),
     programs: policy.programs === null ? null : [...policy.programs],
     limits: plain(policy.limits),
     control_files: plain(policy.controlFiles),

@@ -1,5 +1,6 @@
 /** What a boundary holds, as data: the same rows stand in the record, in `explain` and in the table of guarantees. */
 import type { AppliedConfinement, BoundaryName, Gap, Guarantee } from '../outcome.js'
+import { socketMeaning } from './socket-meanings.js'
 import type { Policy } from './types.js'
 
 /**
@@ -78,11 +79,25 @@ export function guaranteesOf({
   const gaps: Gap[] = [
     ...policy.reservations,
     ...planting(policy),
+    ...opened(policy),
     ...BOUNDARY_GAPS[boundary],
     ...(uid === 0 ? [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' } as const] : []),
   ]
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
   return { applied: ALL.filter(guarantee => !open.has(guarantee)), gaps }
+}
+
+/** What a flag opens that the boundary would hold without it. */
+function opened({ nesting, sockets }: Policy): Gap[] {
+  const why =
+    '--allow-nesting: user namespaces and mounts can be made inside, so more of the kernel can be reached; what they hold is never more than what is shown here'
+  return [
+    ...(nesting ? [{ guarantee: 'no-user-namespaces', why } as const] : []),
+    ...sockets.flatMap(({ path, source }) => {
+      const { what, open } = socketMeaning(path)
+      return (['no-network', ...open] as const).map(guarantee => ({ guarantee, why: `${source}: ${what}` }))
+    }),
+  ]
 }
 
 /** A name that does not exist cannot be covered (decisions 29). */

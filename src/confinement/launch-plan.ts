@@ -17,6 +17,7 @@ import { programInside } from './program-inside.js'
 import { planSeatbelt } from './seatbelt-plan.js'
 import { type FilterArch, seccompProgram } from './seccomp-bpf.js'
 import { CHILD_FDS, type FedFile, type HostFacts, type LaunchPlan, type Policy } from './types.js'
+import { unheldRule } from './unheld-rules.js'
 import { groupText, passwdText } from './user-texts.js'
 
 export interface PlanRequest {
@@ -47,6 +48,8 @@ export function planLaunch({
   cwd = '.',
   terminal,
 }: PlanRequest): LaunchPlan | Refusal {
+  const unheld = unheldRule(boundary, landed)
+  if (unheld !== null) return unheld
   if (boundary === 'seatbelt') {
     return terminal === undefined ? planSeatbelt({ policy: landed, facts, command, cwd }) : noTerminal()
   }
@@ -83,6 +86,7 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
   // As uid 0 the owner of the workspace is who the command's files should belong to, and who can do less outside.
   const identity = facts.uid === 0 && policy.owner.uid !== 0 ? policy.owner : null
   const { uid, gid } = identity ?? facts
+  if (policy.nesting && uid === 0) return nestedAsRoot()
   const { limits, options, cgroup } = planLimits(policy, facts, uid)
   const files = userFiles(uid, gid)
   const { args, optionWords } = bwrapArgv({ boundary, policy, facts, cwd, uid, files, limitOptions: options, command })
@@ -96,7 +100,7 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
     optionWords,
     env: LAUNCHER_ENV,
     command,
-    seccomp: filterFor(arch),
+    seccomp: filterFor(arch, policy.nesting),
     files,
     identity,
     cgroup,
@@ -106,16 +110,27 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
   }
 }
 
-const filters = new Map<FilterArch, Uint8Array>()
+/**
+ * A user namespace that maps the uid 0 of its parent needs CAP_SETFCAP there (user_namespaces(7)), and with that a file could be
+ * given capabilities that count outside.
+ */
+function nestedAsRoot(): Refusal {
+  const why = 'as uid 0 without capabilities the kernel maps no user into a further namespace (user_namespaces(7))'
+  const text = `--allow-nesting: ${why}, so nothing could nest; run as an ordinary user, or give the workspace to one (chown): launches then have that user's uid`
+  return new Refusal('unsupported-rule', { rule: '--allow-nesting', why }, text)
+}
+
+const filters = new Map<string, Uint8Array>()
 
 /**
- * Compiled once per processor. The namespaces keep the network and the host's path sockets away, so the filter leaves both
+ * Compiled once per processor and form. The namespaces keep the network and the host's path sockets away, so the filter leaves both
  * families open for loopback servers and test suites (decisions 31).
  */
-function filterFor(arch: FilterArch): Uint8Array {
-  const known = filters.get(arch)
-  const bytes = known ?? seccompProgram({ arch, unixSockets: 'open', network: 'open', nesting: false }).bytes
-  if (known === undefined) filters.set(arch, bytes)
+function filterFor(arch: FilterArch, nesting: boolean): Uint8Array {
+  const key = `${arch} ${nesting}`
+  const known = filters.get(key)
+  const bytes = known ?? seccompProgram({ arch, unixSockets: 'open', network: 'open', nesting }).bytes
+  if (known === undefined) filters.set(key, bytes)
   return bytes
 }
 

@@ -47,11 +47,12 @@ function order(policy: Policy, shown: readonly string[]): Mount[] {
   return staged.map(({ item }) => ({ ...item, holdsOpened: holdsOpened(item, needed) }))
 }
 
-function itemsOf({ reads, writes, hides, protects, selfBinds }: Policy): Item[] {
+function itemsOf({ reads, sockets, writes, hides, protects, selfBinds }: Policy): Item[] {
   const of = (kind: MountKind, rules: readonly { readonly path: string }[]): Item[] =>
     rules.map(({ path }) => ({ kind, path }))
   return [
     ...of('read', reads),
+    ...of('read', sockets),
     ...hides.map(({ path, type }): Item => ({ kind: type === 'folder' ? 'hide-folder' : 'hide-file', path })),
     ...of('write', writes),
     ...selfBinds.map((path): Item => ({ kind: 'self', path })),

@@ -17,6 +17,8 @@ interface HideContext {
   /** With the workspace. */
   readonly reads: readonly LandedRule[]
   readonly writes: readonly LandedRule[]
+  /** Places that are opened one by one. */
+  readonly opened: readonly LandedRule[]
   /** Paths of the system that are shown whatever the flags say. */
   readonly system: readonly string[]
   readonly homes: readonly string[]
@@ -47,7 +49,7 @@ function landHide(
   const landing = land(asked, { cwd: process.cwd() })
   if (landing instanceof Refusal) throw landing
   const { landed: path, identity, type } = landing
-  const opened = [...context.reads, ...context.writes].find(rule => isWithin(rule.path, path))
+  const opened = [...context.reads, ...context.writes, ...context.opened].find(rule => isWithin(rule.path, path))
   if (opened !== undefined) {
     const text = `${source} hides ${shown(path)}, and ${opened.source} opens ${shown(opened.path)} in it: leave one of them out`
     throw new Refusal('hidden', { path: opened.path }, text)

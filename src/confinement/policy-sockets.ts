@@ -61,6 +61,8 @@ function socketAt(path: string): LandedRule | null {
   return { path: landing.landed, source: 'default: a socket of the host', identity: landing.identity, type: 'file' }
 }
 
-function isShown(path: string, open: readonly string[], { hides }: Policy): boolean {
+/** One that `--allow-socket` names stays open. */
+function isShown(path: string, open: readonly string[], { hides, sockets }: Policy): boolean {
+  if (sockets.some(rule => rule.path === path)) return false
   return open.some(folder => isWithin(path, folder)) && !hides.some(rule => isWithin(path, rule.path))
 }

@@ -20,6 +20,7 @@ import type { LimitName } from '../outcome.js'
 import { insideEnv } from './inside-env.js'
 import { LIMIT_KINDS } from './limit-units.js'
 import { type HideRules, landHides } from './policy-hides.js'
+import { landSockets, socketLinks } from './policy-opened.js'
 import { bindAncestors, landProtects } from './policy-protects.js'
 import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
 import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
@@ -46,7 +47,16 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   const writes = landWrites(request, workspace)
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes })
   const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
-  const hides = landHides({ request, workspace, reads, writes, system: systemPlaces(facts), homes: facts.homes })
+  const sockets = landSockets(request.allowSockets ?? [])
+  const hides = landHides({
+    request,
+    workspace,
+    reads,
+    writes,
+    opened: sockets,
+    system: systemPlaces(facts),
+    homes: facts.homes,
+  })
   const { selfBinds, reservations } = bindAncestors({ protects: protection.protects, hides: hides.hides, writes })
   const visible = [...systemPlaces(facts), ...reads.map(pathOf)]
   return deepFreeze({
@@ -72,13 +82,14 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     controlFiles: request.controlFiles.map(file => ({ ...file })),
     ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),
     readHost: false,
-    nesting: false,
+    nesting: request.nesting === true,
     network: null,
-    sockets: [],
+    sockets,
     cache: null,
     gitCommit: false,
     protectStrict: false,
     staged: [],
+    links: socketLinks(sockets, visible),
   })
 }
 
@@ -86,9 +97,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
 const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
   readHost: '--read-host',
   cache: '--cache',
-  nesting: '--allow-nesting',
   protectStrict: '--protect-strict',
-  allowSockets: '--allow-socket',
   allowHosts: '--allow-host',
   grants: '--grant',
   driver: '--driver',

@@ -120,6 +120,8 @@ export interface Policy {
   readonly protectStrict: boolean
   /** Installations and the driver, each shown read-only at a place of its own. */
   readonly staged: readonly StagedRule[]
+  /** Links to make inside, each to a place that is shown. */
+  readonly links: readonly { readonly path: string; readonly target: string; readonly source: string }[]
 }
 
 /** A host that the network is open to. */

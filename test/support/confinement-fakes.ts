@@ -78,6 +78,7 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     gitCommit: false,
     protectStrict: false,
     staged: [],
+    links: [],
     ...parts,
   }
 }

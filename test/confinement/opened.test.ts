@@ -1,0 +1,191 @@
+/**
+ * What the flags beside folders open, tried for real: as the user the tests run as and, as root, in the workspace of an ordinary
+ * user, whose uid launches then have.
+ */
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
+import { readHostFacts } from '../../src/confinement/host-facts.js'
+import type { PolicyRequest } from '../../src/confinement/types.js'
+import { Refusal } from '../../src/errors.js'
+import { renderCaptured } from '../../src/supervise/bounded-output.js'
+import { closeInherited } from '../../src/supervise/descriptors.js'
+import { NOBODY } from '../support/children.js'
+import { request } from '../support/confinement-fakes.js'
+import { needs } from '../support/needs.js'
+import { scratch } from '../support/scratch.js'
+
+const skip = needs('linux', 'bubblewrap')
+closeInherited()
+
+const isRoot = process.getuid?.() === 0
+const own = process.getuid?.() ?? 0
+/** Owners of the workspace: a launch of root has the owner's uid. */
+const OWNERS = isRoot ? [own, NOBODY] : [own]
+const ORDINARY = isRoot ? NOBODY : own
+
+/** A folder with a workspace `ws` in it that `owner` has. */
+function placeFor(t: Test, owner: number): { readonly base: string; readonly ws: string } {
+  const base = scratch(t)
+  const ws = join(base, 'ws')
+  mkdirSync(ws)
+  if (isRoot) chownSync(ws, owner, owner)
+  return { base, ws }
+}
+
+async function opened(ws: string, parts: Partial<PolicyRequest>): Promise<Boundary | Refusal> {
+  return openBoundary({
+    confine: 'bubblewrap',
+    request: request(ws, parts),
+    facts: await readHostFacts(),
+    runId: '00112233aabbccdd',
+    onEvent: () => {},
+    probe: 'launch',
+  })
+}
+
+interface Ran {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+async function ran(boundary: Boundary, script: string, ...args: readonly string[]): Promise<Ran> {
+  const argv = ['/bin/sh', '-c', script, 'sh', ...args]
+  const outcome = await boundary.run({ argv, purpose: 'tool', signal: new AbortController().signal })
+  if (outcome instanceof Refusal) throw outcome
+  const { ending } = outcome
+  return {
+    status: ending.kind === 'exited' ? ending.status : null,
+    out: renderCaptured(outcome.stdout).text,
+    err: renderCaptured(outcome.stderr).text + (ending.kind === 'exited' ? '' : JSON.stringify(ending)),
+  }
+}
+
+/** Runs `script` under a policy; throws what was refused. */
+async function inside(ws: string, parts: Partial<PolicyRequest>, script: string, ...args: string[]): Promise<Ran> {
+  const boundary = await opened(ws, parts)
+  if (boundary instanceof Refusal) throw boundary
+  try {
+    return await ran(boundary, script, ...args)
+  } finally {
+    await boundary.close()
+  }
+}
+
+const NEST =
+  'bwrap --unshare-all --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev -- sh -c "echo nested"'
+
+t.test('B25: a sandbox inside starts with --allow-nesting and not without', { skip }, async t => {
+  const { ws } = placeFor(t, ORDINARY)
+  t.match(await inside(ws, {}, NEST), { status: 1, out: '' })
+  t.match(await inside(ws, { nesting: true }, NEST), { status: 0, out: 'nested\n' })
+})
+
+t.test('what nests holds no more than it is given', { skip }, async t => {
+  const { ws } = placeFor(t, ORDINARY)
+  writeFileSync(join(ws, 'file'), 'as it was')
+  const script = `unshare -Urm sh -c '
+    echo entered as $(id -u)
+    mount -o remount,bind,rw "$1" && echo remounted
+    umount /tmp && echo uncovered
+    mount -t proc none /proc && echo new proc
+    echo changed > file; echo core > /proc/sys/kernel/core_pattern; ls /proc/1/root/etc/shadow' sh "$1"; id -u`
+  const { out } = await inside(ws, { nesting: true }, script, ws)
+  t.equal(out, `entered as 0\n${ORDINARY}\n`)
+})
+
+t.test('uid 0 cannot nest and is told', { skip: needs('linux', 'bubblewrap', 'root') }, async t => {
+  const { ws } = placeFor(t, 0)
+  await t.rejects(inside(ws, { nesting: true }, 'true'), {
+    code: 'unsupported-rule',
+    details: { rule: '--allow-nesting' },
+  })
+})
+
+t.test('nesting is a gap', { skip }, async t => {
+  const { ws } = placeFor(t, ORDINARY)
+  const boundary = await opened(ws, { nesting: true })
+  if (boundary instanceof Refusal) throw boundary
+  t.notOk(boundary.confinement.applied.includes('no-user-namespaces'))
+  t.match(boundary.confinement.gaps.find(({ guarantee }) => guarantee === 'no-user-namespaces')?.why, /--allow-nesting/)
+})
+
+/** Connects to each socket and prints what it says, or the error. */
+const CONNECT = `for path in "$@"; do python3 -I -c '
+import socket, sys
+try:
+    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(9).decode())
+except OSError as error: print(type(error).__name__)' "$path"; done`
+
+async function listening(t: Test, path: string): Promise<string> {
+  const server = createServer(client => client.end('reached'))
+  await new Promise<void>(done => server.listen(path, done))
+  chmodSync(path, 0o777)
+  t.teardown(() => server.close())
+  return path
+}
+
+t.test(
+  'B23: a socket that is named is reached, and no other',
+  { skip: needs('linux', 'bubblewrap', 'python3') },
+  async t => {
+    for (const owner of OWNERS) {
+      const { base, ws } = placeFor(t, owner)
+      for (const folder of ['run', 'lib']) mkdirSync(join(base, folder))
+      symlinkSync('run', join(base, 'link'))
+      const [named, other] = [await listening(t, join(ws, 'named')), await listening(t, join(ws, 'other'))]
+      const [outside, beside] = [
+        await listening(t, join(base, 'run/named')),
+        await listening(t, join(base, 'run/other')),
+      ]
+      const spelled = join(base, 'link/named')
+      const lib = await listening(t, join(base, 'lib/s'))
+      for (const writeSubtrees of [[], ['.']]) {
+        const parts = { writeSubtrees, read: [join(base, 'lib')], allowSockets: [named, spelled] }
+        const { out } = await inside(ws, parts, CONNECT, named, other, outside, spelled, beside, lib)
+        t.same(out.trim().split('\n'), [
+          'reached',
+          'ConnectionRefusedError',
+          'reached',
+          'reached',
+          'FileNotFoundError',
+          'ConnectionRefusedError',
+        ])
+      }
+    }
+  },
+)
+
+t.test('--allow-socket refuses what is no socket, and a hidden one', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const path = await listening(t, join(base, 's'))
+  writeFileSync(join(base, 'file'), '')
+  const cases: [parts: Partial<PolicyRequest>, code: string][] = [
+    [{ allowSockets: [join(base, 'file')] }, 'unsupported-rule'],
+    [{ allowSockets: [base] }, 'unsupported-rule'],
+    [{ allowSockets: [join(base, 'absent')] }, 'missing'],
+    [{ allowSockets: [path], hide: [path] }, 'hidden'],
+    [{ allowSockets: [path], hide: [base] }, 'hidden'],
+  ]
+  for (const [parts, code] of cases) t.equal(((await opened(ws, parts)) as Refusal).code, code, JSON.stringify(parts))
+})
+
+t.test('the record says what a socket means', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const engine = await listening(t, join(base, 'docker.sock'))
+  const plain = await listening(t, join(base, 'plain.sock'))
+  const boundary = await opened(ws, { allowSockets: [engine, plain] })
+  if (boundary instanceof Refusal) throw boundary
+  const { applied, gaps } = boundary.confinement
+  const about = (path: string) => gaps.filter(({ why }) => why.includes(path))
+  t.match(about(engine)[0]?.why, /container engine starts containers/)
+  t.same(
+    about(plain).map(({ guarantee }) => guarantee),
+    ['no-network'],
+  )
+  for (const name of ['no-network', 'no-write-outside', 'reads-limited', 'tree-ends'] as const)
+    t.notOk(applied.includes(name), `${name} is not claimed`)
+})
