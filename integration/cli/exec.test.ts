@@ -1,4 +1,4 @@
-/** `harness exec`, `explain`, `check-path`, `tools`, `emulate` and `completion` as programs. */
+/** `harness exec`, `explain`, `tools`, `emulate` and `completion` as programs. */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -381,31 +381,6 @@ t.test('a home that is no folder is no home', confined, async t => {
     env: { HOME: join(ws.path, 'file'), XDG_CACHE_HOME: '/dev/null' },
   })
   t.strictSame([ran.status, /control-file-inside/.test(ran.stderr)], [125, true], 'a folder could be put in its stead')
-})
-
-t.test('check-path: verdicts and statuses', async t => {
-  const ws = scratch({ 'src/a.txt': '', '.git/config': '', 'x.txt': '' })
-  t.teardown(ws.remove)
-  symlinkSync('/etc', join(ws.path, 'link'))
-  symlinkSync('nowhere', join(ws.path, 'dangling'))
-  const codeOf = async (path: string) => {
-    const ran = await harness(['check-path', '--json', '--workspace', ws.path, path])
-    const line = JSON.parse(ran.stdout)
-    return [ran.status, line.code ?? line.verdict]
-  }
-  t.strictSame(await codeOf('src'), [0, 'writable'])
-  t.strictSame(await codeOf('src/new/deep.txt'), [0, 'writable'])
-  t.strictSame(await codeOf(join(ws.path, 'src')), [0, 'writable'])
-  t.strictSame(await codeOf('../outside.txt'), [2, 'outside-roots'])
-  t.strictSame(await codeOf('link/passwd'), [2, 'outside-roots'])
-  t.strictSame(await codeOf('dangling'), [2, 'dangling-link'])
-  t.strictSame(await codeOf('.git/hooks/pre-commit'), [2, 'protected'])
-  t.strictSame(await codeOf('.GIT/config'), [2, 'protected'])
-  t.strictSame(await codeOf(`${ws.path}-evil/x`), [2, 'outside-roots'])
-  const many = await harness(['check-path', '--workspace', ws.path, 'src', '../x'])
-  t.equal(many.status, 2)
-  t.match(many.stdout, /src: writable.*\n.*refused \[outside-roots\]/s)
-  t.equal((await harness(['check-path', '--workspace', '/nowhere/at/all', 'x'])).status, 1)
 })
 
 t.test('tools: four without a boundary', async t => {

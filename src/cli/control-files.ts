@@ -16,6 +16,7 @@ const OBEYED: Readonly<Record<string, string>> = {
   '--oauth-token-file': 'the token file',
   '--prices': 'the rate card',
   '--instructions-file': "the operator's instructions",
+  '--output-schema': 'the schema of the answer',
   '--outcome-file': 'the outcome record',
   '--log-file': "the operator's log",
   '--session-dir': 'the session folder',
@@ -61,8 +62,14 @@ function ownFolders(env: NodeJS.ProcessEnv): ControlFile[] {
   return [
     ...at('XDG_CONFIG_HOME', 'b10x', 'our configuration'),
     ...at('XDG_STATE_HOME', 'b10x-harness', 'our state folder'),
-    ...at('XDG_CACHE_HOME', 'b10x-harness', 'our code cache'),
+    ...at('XDG_CACHE_HOME', 'b10x-harness', 'our code cache').map(file => ({ ...file, holdsCaches: true as const })),
   ]
+}
+
+/** Our folder in which the cache folders of workspaces are; undefined without a home. */
+export function cacheFolder(env: NodeJS.ProcessEnv): string | undefined {
+  const base = baseFolder(env, 'XDG_CACHE_HOME')
+  return base === null ? undefined : below(base.path, base.below, 'b10x-harness')
 }
 
 /**
