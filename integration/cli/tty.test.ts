@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
 import t, { type Test } from 'tap'
-import { eventually, marked, NOBODY } from '../../test/support/children.js'
+import { eventually, marked, NOBODY, procText } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
 import { harness, harnessBin, type Scratch, scratch } from '../support/harness.js'
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('an editor and a pager of the system', { skip: onTerminal.skip || needs('vi', 'less') }, async t => {
+t.test('an editor and a pager of the system (B13)', { skip: onTerminal.skip || needs('vi', 'less') }, async t => {
   const ws = workspace(t, { 'note.txt': 'one\ntwo\nthree\n', 'long.txt': 'line\n'.repeat(300) })
   const edited = await driven(ws, ['--process-write-subtree', '.', '--', 'vi', 'note.txt'], async on => {
     await on.seen('three')
@@ -137,7 +137,7 @@ t.test('Ctrl-C reaches the program once, and us not at all', onTerminal, async t
   t.match(ended, { status: 5, restored: true })
 })
 
-t.test('a shell with job control: Ctrl-Z stops the job inside, not us', onTerminal, async t => {
+t.test('a shell with job control: Ctrl-Z stops the job inside, not us (B13)', onTerminal, async t => {
   const ws = workspace(t)
   const ended = await driven(ws, ['--', 'bash', '--norc', '--noprofile', '-i'], async on => {
     await on.seen('bash')
@@ -400,11 +400,7 @@ t.test('output of any size arrives whole, and a slow reader costs no memory', on
     detached: true,
   })
   const program = (): number =>
-    marked('--tty').find(
-      pid =>
-        readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('\0yes\0') &&
-        /node/.test(readFileSync(`/proc/${pid}/comm`, 'latin1')),
-    ) ?? 0
+    marked('--tty').find(pid => procText(pid, 'cmdline').includes('\0yes\0') && /node/.test(procText(pid, 'comm'))) ?? 0
   t.ok(await eventually(() => program() > 0, 5_000))
   await sleep(1_500)
   const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${program()}/status`, 'latin1'))?.[1])

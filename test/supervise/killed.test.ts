@@ -1,9 +1,8 @@
 /** We are killed without a chance to do anything: what was launched on the host ends all the same. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { guardianScript } from '../../src/supervise/guardian-script.js'
-import { eventually, fixture, marked, NOBODY, pause, program, said } from '../support/children.js'
+import { eventually, fixture, marked, NOBODY, pause, procText, program, said } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
 /** Kills of each way, and how many at a time. */
@@ -57,7 +56,7 @@ for (const reap of ['group', 'namespace'] as const) {
 
 /** The guardian of a run: the one process that has the mark's value in its argv. */
 function guardianOf({ guard }: Run): number | undefined {
-  return marked(guard).find(pid => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(guard))
+  return marked(guard).find(pid => procText(pid, 'cmdline').includes(guard))
 }
 
 t.test('the guardian', { skip: needs('linux', 'perl') }, async t => {
@@ -65,10 +64,10 @@ t.test('the guardian', { skip: needs('linux', 'perl') }, async t => {
     const run = await started('group', 'long')
     t.ok(await eventually(() => marked(run.word).length >= 7, 5_000))
     const guardian = guardianOf(run) ?? 0
-    const stat = readFileSync(`/proc/${guardian}/stat`, 'latin1')
+    const stat = procText(guardian, 'stat')
     const [, , group, session, terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     t.strictSame([group, session, terminal], [String(guardian), String(guardian), '0'])
-    t.notOk(readFileSync(`/proc/${guardian}/environ`, 'latin1').includes('HARNESS_GUARD'), 'its own mark is not on it')
+    t.notOk(procText(guardian, 'environ').includes('HARNESS_GUARD'), 'its own mark is not on it')
     for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) process.kill(guardian, signal)
     run.child.kill('SIGKILL')
     t.ok(await eventually(() => marked(run.word).length === 0, 1_000))
@@ -111,8 +110,7 @@ t.test(
     })
     const stranger = spawn('/bin/sleep', [`${word}0`], { env, detached: true, stdio: 'ignore', ...identity })
     t.teardown(() => marked(word).map(pid => process.kill(pid, 'SIGKILL')))
-    const sleeping = (): number[] =>
-      marked(word).filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep\0'))
+    const sleeping = (): number[] => marked(word).filter(pid => procText(pid, 'cmdline').startsWith('sleep\0'))
     t.ok(await eventually(() => sleeping().length === 6, 10_000), 'all have begun')
     // The limit is on processes of the user and asked about at each fork: with 1 none succeeds.
     const words = ['--nproc=1', '/bin/sh', '-c', guardianScript({ by: 'proc' }), 'guardian', 'HARNESS_GUARD', cookie]

@@ -21,7 +21,7 @@ import {
   leftOverHost,
   openLaunchRecord,
 } from '../../src/supervise/left-overs.js'
-import { eventually, fixture, marked, NOBODY, pause, program, said } from '../support/children.js'
+import { eventually, fixture, marked, NOBODY, pause, procText, program, said } from '../support/children.js'
 import { needs } from '../support/needs.js'
 import { scratch } from '../support/scratch.js'
 
@@ -375,7 +375,7 @@ t.test('the run and its guardian are killed', { skip: needs('linux', 'perl') }, 
   const alive = await endLeftOvers(home)
   t.strictSame(alive, { ended: [], notes: [] }, 'while the run lives nothing is ended')
   const guardian = marked('HARNESS_GUARD').find(pid => {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+    const words = procText(pid, 'cmdline')
     return words.includes(`HARNESS_GUARD\0${child.pid}-`)
   })
   process.kill(guardian ?? 0, 'SIGSTOP')

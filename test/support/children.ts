@@ -56,14 +56,15 @@ export function said(child: ChildProcess, text: string): Promise<void> {
 export function marked(mark: string): number[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter(pid => ['cmdline', 'environ'].some(file => read(`/proc/${pid}/${file}`).includes(mark)))
-    .filter(pid => /\) [^ZX] /.test(read(`/proc/${pid}/stat`)))
+    .filter(pid => ['cmdline', 'environ'].some(file => procText(pid, file).includes(mark)))
+    .filter(pid => /\) [^ZX] /.test(procText(pid, 'stat')))
     .map(Number)
 }
 
-function read(path: string): string {
+/** A file of `/proc/PID`; empty where the process has ended since it was listed. */
+export function procText(pid: number | string, file: string): string {
   try {
-    return readFileSync(path, 'latin1')
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1')
   } catch {
     return ''
   }
