@@ -51,6 +51,34 @@ export const GIT_CONFIG_BYTES_MAX = 1 * MiB
 export const PLANTED_TOLD_MAX = 100
 /** Mounts one policy may expand to (confinement.md §2). */
 export const MOUNTS_MAX = 2_000
+/** Rules one policy may expand to under Landlock: each costs its launcher a few system calls. */
+export const LANDLOCK_RULES_MAX = 2_000
+
+// --- network by allow-list (confinement.md §9), each of one launch ---
+/** `--allow-host` of one run: each is compared with every request. */
+export const ALLOWED_HOSTS_MAX = 1_000
+/** RFC 1035 §2.3.4. */
+export const DNS_NAME_CHARS_MAX = 253
+export const DNS_LABEL_CHARS_MAX = 63
+/** A name before it is read: one of other letters than ASCII's is shorter than what it becomes, and this is no bound on that. */
+export const HOST_TEXT_CHARS_MAX = 1_024
+/** Open at one time; a package manager opens some fifty, and each costs us two descriptors. */
+export const NETWORK_CONNECTIONS_MAX = 128
+/** Head of a request, and of an answer. */
+export const NETWORK_HEAD_BYTES_MAX = 64 * KiB
+/** From the connection, or the end of the answer before, to the end of a request's head. */
+export const NETWORK_HEAD_MS = 30_000
+export const NETWORK_LOOKUP_MS = 10_000
+/** Of the four threads that Node has for files and names together. */
+export const NETWORK_LOOKUPS_AT_ONCE = 2
+export const NETWORK_CONNECT_MS = 15_000
+/** Without a byte in either direction. */
+export const NETWORK_IDLE_MS = 300_000
+/** After the command's end, how long what it has sent may take to be passed on. */
+export const NETWORK_DRAIN_MS = 250
+/** Kinds of denials that a launch tells, and what is told of a host that is none. */
+export const NETWORK_DENIALS_TOLD_MAX = 100
+export const NETWORK_DENIED_HOST_CHARS_MAX = 255
 
 // --- chat ---
 /** One line of stdin; a line of `--input` cannot be longer than an argument. */
@@ -174,6 +202,18 @@ export const HOOK_STDOUT_BYTES_MAX = 16 * KiB
 export const HOOK_STDERR_KEPT_BYTES = 16 * KiB
 /** Continuations that stop hooks can bring about in one run. */
 export const STOP_CONTINUATIONS_MAX = 3
+
+// --- workflows (contract §22) ---
+/** The YAML reader holds each byte some hundred times over. */
+export const FLOW_BYTES_MAX = 1 * MiB
+/** Values that a document comes to, with its aliases written out: each node of a flow has some twenty. */
+export const FLOW_TREE_NODES_MAX = 250_000
+/** Groups in groups take two levels each, and a step five more. */
+export const FLOW_TREE_DEPTH_MAX = 64
+export const FLOW_NODES_MAX = 10_000
+/** Groups in groups: a section's path is a part of the name of its session. */
+export const FLOW_DEPTH_MAX = 16
+export const FLOW_ATTEMPTS_MAX = 1_000
 
 // --- sessions (contract §17, decisions 12) ---
 /** A file name has 255 bytes (NAME_MAX), and a lock's name is longer than the session's. */
