@@ -396,7 +396,7 @@ t.test('the write set of the very policy', { skip: needs('bubblewrap') }, async 
   })
 })
 
-t.test('--from claude', async t => {
+t.test('--from claude, in a folder with a space (E15)', async t => {
   const at = scene(t)
   const plugin = join(at.path, 'My Plugins', 'p 1')
   const settings = (name: string, value: unknown) => at.write(name, JSON.stringify(value))
@@ -406,6 +406,7 @@ t.test('--from claude', async t => {
         matcher: 'Bash',
         hooks: [
           { type: 'command', command: 'bash ${CLAUDE_PLUGIN_ROOT}/hooks/x.sh', timeout: 5 },
+          { type: 'command', command: '"${CLAUDE_PLUGIN_ROOT}/hooks/y.sh" --all' },
           { type: 'command', command: 'jq . | grep -q x && exit 2' },
         ],
       },
@@ -423,19 +424,20 @@ t.test('--from claude', async t => {
     version: 1,
     hooks: [
       { on: 'before-call', tools: ['run'], command: ['bash', `${plugin}/hooks/x.sh`], 'timeout-ms': 5_000 },
+      { command: [`${plugin}/hooks/y.sh`, '--all'] },
       { command: [join(at.path, 'home/.config/b10x/hooks/pre-tool-use.sh')] },
     ],
   })
   t.match(ran.stderr, /left out {2}SessionStart/)
   t.match(
     ran.stderr,
-    /by hand {2}PreToolUse\[1\]\.hooks\[2\]: only a shell can run it[\s\S]*\n {4}#!\/bin\/sh\n[\s\S]*\n {4}jq \. \| grep -q x && exit 2\n/,
+    /by hand {2}PreToolUse\[1\]\.hooks\[3\]: only a shell can run it[\s\S]*\n {4}#!\/bin\/sh\n[\s\S]*\n {4}jq \. \| grep -q x && exit 2\n/,
   )
   t.match(ran.stderr, /note .*call\.arguments/)
   const back = await hookcheck(at, ['--workspace', 'ws', at.write('ops/hooks.json', ran.stdout)])
   t.match(
     back,
-    { status: 1, stdout: /HC204[\s\S]*2 hooks/ },
+    { status: 1, stdout: /HC204[\s\S]*3 hooks/ },
     'what it writes is read, and what is not in place yet is an error',
   )
   t.match(await hookcheck(at, ['--from', 'claude', settings('ops/none.json', { theme: 'dark' })]), {

@@ -84,7 +84,7 @@ const DONE = { reply: { text: 'done' } }
 const CONFINED = ['--confine', 'auto', '--allow-program', 'touch', '--process-write-subtree', '.', '--yes']
 
 t.test(
-  'a gate that says no, or nothing at all, keeps the canary from being made',
+  'a gate that says no, or nothing at all, keeps the canary from being made (E07 P031 P034 P035)',
   { skip: needs('bubblewrap') },
   async t => {
     const bodies: Readonly<Record<string, [string, boolean]>> = {
@@ -95,6 +95,10 @@ t.test(
       'is gone inside': ['exec ./no-such-file', false],
       'prints two documents': ['echo "{}{}"', false],
       hangs: ['sleep 60', false],
+      'looks for a variable of another client': [
+        '[ -n "$CLAUDE_TOOL_INPUT" ] || { echo no input >&2; exit 2; }',
+        false,
+      ],
     }
     for (const [name, [body, made]] of Object.entries(bodies)) {
       await t.test(name, async t => {
@@ -115,6 +119,17 @@ t.test(
         )
       })
     }
+    await t.test('is named by a relative path, which is another file in another folder', async t => {
+      const at = place(t)
+      const endpoint = await scripted(t, [RUN_TOUCH, DONE])
+      at.hook('guard', 'exit 2')
+      const hooks = at.file([{ on: 'before-call', tools: ['run'], command: ['./guard'] }])
+      const ran = await harness([...run(endpoint, at.ws, hooks), ...CONFINED], { cwd: at.op })
+      t.match(eventsOf(ran.stdout), [
+        { kind: 'refused', code: 'hook-unsafe', reason: /"\.\/guard" is looked up.*HC202/ },
+      ])
+      t.notOk(existsSync(join(at.ws, 'canary')))
+    })
   },
 )
 
@@ -148,7 +163,7 @@ t.test('a stop hook that never has enough ends after three continuations', async
   )
 })
 
-t.test('no credential and nothing of ours reaches a hook', async t => {
+t.test('no credential and nothing of ours reaches a hook (E19 P068)', async t => {
   const at = place(t)
   const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
   const hooks = at.file([{ on: 'before-call', command: [at.hook('env', 'env > "$0.out"')] }])
@@ -285,7 +300,7 @@ t.test('a write grant that holds code of a hook refuses the run', { skip: needs(
   t.match(eventsOf(ran.stdout).at(-1), { kind: 'refused', code: 'control-file-inside', reason: /program of a hook/ })
 })
 
-t.test('hooks that come with a repository are never looked for', async t => {
+t.test('hooks that come with a repository are never looked for (E12 P058)', async t => {
   const at = place(t)
   const places = [
     'hooks.json',
@@ -294,6 +309,7 @@ t.test('hooks that come with a repository are never looked for', async t => {
     'hooks/hooks.json',
     '.harness/hooks.json',
     '.claude-plugin/hooks.json',
+    'plug/hooks/hooks.json',
   ]
   for (const name of places) {
     mkdirSync(join(at.ws, name, '..'), { recursive: true })
@@ -302,13 +318,55 @@ t.test('hooks that come with a repository are never looked for', async t => {
       JSON.stringify({ version: 1, hooks: [{ on: 'stop', command: ['/usr/bin/touch', join(at.ws, 'canary')] }] }),
     )
   }
-  const endpoint = await scripted(t, [DONE])
-  const words = run(endpoint, at.ws, 'x').filter(word => word !== '--hooks' && word !== 'x')
+  const touch = `[{ "hooks": [{ "type": "command", "command": "/usr/bin/touch ${join(at.ws, 'canary')}" }] }]`
+  mkdirSync(join(at.ws, 'plug/.claude-plugin'))
+  writeFileSync(join(at.ws, 'plug/.claude-plugin/plugin.json'), `{"name":"plug","hooks":{"Stop":${touch}}}`)
+  mkdirSync(join(at.ws, 'plug/agents'))
+  writeFileSync(
+    join(at.ws, 'plug/agents/a.md'),
+    `---\nname: a\ndescription: d\nhooks: { Stop: ${touch} }\n---\nBe a.\n`,
+  )
+  const asked = { reply: { calls: [{ name: 'delegate', arguments: { agent: 'plug:a', task: 'look' } }] } }
+  const endpoint = await scripted(t, [asked, DONE, DONE])
+  const named = ['--plugin-dir', 'plug', '--agents-dir', 'plug/agents', '--delegate']
+  const words = [...run(endpoint, at.ws, 'x').filter(word => word !== '--hooks' && word !== 'x'), ...named]
   const ran = await harness(words, { cwd: at.ws })
   t.equal(ran.status, 0, ran.stderr)
+  t.ok(endpoint.requests.length > 2, 'the agent of the plugin did work')
   t.notOk(existsSync(join(at.ws, 'canary')))
   t.strictSame(of(eventsOf(ran.stdout), 'hook-ran'), [])
+  if (needs('node-pty') !== false) return
+  t.equal((await (await session(harnessLine(words), at.ws)).ended).status, 0, 'nor where somebody sits')
+  t.notOk(existsSync(join(at.ws, 'canary')))
 })
+
+t.test(
+  'P067: a hook can only narrow: its consent opens nothing that is closed',
+  { skip: needs('bubblewrap') },
+  async t => {
+    const at = place(t)
+    const write = { reply: { calls: [{ name: 'file_write', arguments: { path: 'made', text: 'x' } }] } }
+    const consent = at.hook(
+      'consents',
+      `echo asked >> "$0.log"; echo '{"decision":"allow","permissionDecision":"allow","approved":true}'`,
+    )
+    const hooks = at.file([{ on: 'before-call', command: [consent] }])
+    const confined = ['--confine', 'auto', '--allow-program', 'touch', '--process-write-subtree', '.']
+    const closed: readonly [string, object, readonly string[], number][] = [
+      ['what nobody approves', RUN_TOUCH, confined, 0],
+      ['what is outside the write scope', write, ['--confine', 'auto', '--yes', '--write-scope', 'docs/**'], 0],
+      ['a program that is not allowed', RUN_TOUCH, ['--confine', 'auto', '--allow-program', 'true', '--yes'], 0],
+      ['a folder that is not granted', RUN_TOUCH, ['--confine', 'auto', '--allow-program', 'touch', '--yes'], 1],
+    ]
+    for (const [name, turn, words, asked] of closed) {
+      const endpoint = await scripted(t, [turn, DONE])
+      const ran = await harness([...run(endpoint, at.ws, hooks), ...words])
+      t.equal(ran.status, 0, ran.stderr)
+      for (const file of ['canary', 'made']) t.notOk(existsSync(join(at.ws, file)), name)
+      t.equal(of(eventsOf(ran.stdout), 'hook-ran').length, asked, `${name}: asked`)
+    }
+  },
+)
 
 t.test('P065: a hook has no terminal, also where the run has one', { skip: needs('node-pty') }, async t => {
   const at = place(t)
@@ -443,7 +501,7 @@ t.test('started says what was scrubbed from the PATH', async t => {
   t.strictSame(readdirSync(at.op), ['hooks.json'])
 })
 
-t.test('P064: what keeps a hook from being asked is told, or refused', async t => {
+t.test('what keeps a hook from being asked is told, or refused (P064 E11 E16 E18)', async t => {
   const at = place(t)
   const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
   const guard = at.hook('guard', 'exit 2')

@@ -3,7 +3,7 @@
  * that answer, refuse, break off and stay silent.
  */
 
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -399,8 +399,8 @@ t.test('SIGINT and SIGTERM cancel: finished cancelled, status 2, the socket is c
 })
 
 /** A run with a shell inside the boundary, whose processes carry `mark`. */
-function shellRun(endpoint: Emulator, workspace: string, mark: string) {
-  const words = ['--json', '--confine', 'auto', '--allow-program', 'sh', '--yes', '--env', `MARK=${mark}`]
+function shellRun(endpoint: Emulator, workspace: string, mark: string, more: readonly string[] = []) {
+  const words = ['--json', '--confine', 'auto', '--allow-program', 'sh', '--yes', '--env', `MARK=${mark}`, ...more]
   const child = execa(process.execPath, [harnessBin, ...against(endpoint, workspace, ...words)], {
     reject: false,
     stdin: 'ignore',
@@ -432,6 +432,38 @@ t.test(
       t.equal(ran.exitCode, 2)
       const events = eventsOf(ran.stdout)
       t.match(of(events, 'launch-ended').at(-1)?.outcome.ending, { kind: 'cancelled', by: 'signal' })
+      t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
+    }
+  },
+)
+
+t.test(
+  'P026: a second INT leaves at once, a second TERM takes nothing from the grace',
+  { skip: needs('bubblewrap') },
+  async t => {
+    const ws = scratch(SAMPLE)
+    t.teardown(ws.remove)
+    const tidy = 'trap "sleep 0.5; echo tidied; exit" TERM; : > up; while :; do sleep 0.05; done'
+    for (const [signal, status] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 2],
+      ['SIGHUP', 2],
+    ] as const) {
+      const endpoint = await scripted([shell(tidy), stalled])
+      const words = ['--process-write-subtree', '.']
+      const { child, inside } = shellRun(endpoint, ws.path, `twice-${process.pid}-${signal}`, words)
+      t.ok(await eventually(() => existsSync(join(ws.path, 'up')), 10_000))
+      rmSync(join(ws.path, 'up'))
+      child.kill(signal)
+      await sleep(150)
+      child.kill(signal)
+      const ran = await child
+      t.equal(ran.exitCode, status, signal)
+      t.ok(await eventually(() => inside().length === 0, 1_000), `${signal}: nothing is left`)
+      await endpoint.close()
+      if (status === 130) continue
+      const events = eventsOf(ran.stdout)
+      t.equal(of(events, 'launch-ended').at(-1)?.outcome.stdout_bytes, 'tidied\n'.length, 'it had its time')
       t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
     }
   },

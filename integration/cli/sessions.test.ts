@@ -79,7 +79,7 @@ function idOf({ stdout }: Ran): string {
   return of(stdout, 'session')[0]?.id ?? ''
 }
 
-t.test('killed at any instant, a run is resumed and the endpoint takes its conversation', async t => {
+t.test('killed at any instant, a run is resumed and the endpoint takes its conversation (H03)', async t => {
   const here = place(t)
   let resumed = 0
   let before = 0

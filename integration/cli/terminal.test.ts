@@ -1,6 +1,6 @@
 /** `harness run` on a real terminal: approval questions, keys, and the terminal afterwards. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -168,6 +168,31 @@ t.test('Esc during a tool: its tree is ended, the run stops by name', onTerminal
   t.match(ended, { status: 2, restored: true, screen: /cancelled \(esc\).*stopped: cancelled/s })
 })
 
+t.test('Esc during a hook: it is ended with what it started, the call is not made', onTerminal, async t => {
+  const op = scratch()
+  t.teardown(op.remove)
+  const guard = op.write('guard', '#!/bin/sh\ncat > /dev/null\nsetsid sleep 300 &\n: > "$0.up"\nsleep 300\n')
+  chmodSync(guard, 0o755)
+  const hooks = op.write('hooks.json', JSON.stringify({ version: 1, hooks: [{ on: 'before-call', command: [guard] }] }))
+  const more = ['--confine', 'auto', '--yes', '--json', '--hooks', hooks]
+  const ended = await onTheWay(t, WRITES, more, async run => {
+    await until(
+      () => existsSync(`${guard}.up`),
+      () => 'the hook',
+    )
+    run.type('\u001b')
+  })
+  t.match(ended, { status: 2, restored: true, made: '' })
+  for (const told of [
+    '"kind":"cancel-requested","by":"esc"',
+    '"kind":"failed"',
+    '"code":"skipped"',
+    '"kind":"cancelled"',
+  ])
+    t.match(ended.screen, told)
+  t.same(marked(op.path), [])
+})
+
 /** TERM does not end it; with the two seconds of grace it says more than `up`. */
 const STUBBORN = ['sh', '-c', 'trap "sleep 1; echo graceful" TERM; echo up; while :; do sleep 0.1; done']
 
@@ -210,7 +235,7 @@ t.test('with --no-keys Esc is nothing', onTerminal, async t => {
   t.match(ended, { status: 2, restored: true, screen: /stopped: deadline/ })
 })
 
-t.test('Ctrl-Z gives the terminal back, fg takes it again', onTerminal, async t => {
+t.test('Ctrl-Z gives the terminal back, fg takes it again (A22)', onTerminal, async t => {
   const ws = scratch()
   t.teardown(ws.remove)
   const endpoint = await scripted(t, STALLS)
@@ -277,7 +302,7 @@ t.test('Ctrl-C twice leaves at once with 130, after killing everything', onTermi
   t.ok(await eventually(() => marked(mark).length === 0, 3_000), 'nothing is left')
 })
 
-t.test('TERM and HUP from outside stop a run by name, and the terminal is as it was', onTerminal, async t => {
+t.test('TERM and HUP from outside stop a run by name, and the terminal is as it was (A22)', onTerminal, async t => {
   for (const signal of ['TERM', 'HUP']) {
     const run = await onTheWay(t, STALLS, [], async run => {
       await run.seen('turn 1')

@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { Boundary, openBoundary, type RunRequest } from '../../src/confinement/boundary.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
@@ -28,7 +29,7 @@ import type { LaunchFolders } from '../../src/paths/launch-folders.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { processIds } from '../../src/supervise/processes.js'
-import { eventually, finished, fixture, marked, NOBODY, pause, program, said } from '../support/children.js'
+import { eventually, finished, fixture, marked, NOBODY, pause, procText, program, said } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
 const skip = needs('linux', 'bubblewrap')
@@ -95,7 +96,7 @@ const errors = (outcome: Outcome) => renderCaptured(outcome.stderr).text
 
 const statOf = (pid: number): string => {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return procText(pid, 'stat')
   } catch {
     return ''
   }
@@ -377,10 +378,10 @@ t.test('streams that are passed on', { skip }, async t => {
   await boundary.close()
 })
 
-t.test('a daemon neither delays the end nor survives it', { skip }, async t => {
+t.test('a daemon neither delays the end nor survives it (A07)', { skip }, async t => {
   const mark = `daemon-mark-${process.pid}`
   const { boundary } = await opened({ env: { MARK: mark } })
-  const argv = ['sh', '-c', 'setsid sh -c "sleep 300" & setsid sleep 300 & echo started']
+  const argv = ['sh', '-c', 'setsid sh -c "while :; do :; done" & setsid sleep 300 & echo started']
   const outcome = await outcomeOf(boundary, argv, { wallMs: 60_000 })
   t.match(outcome.ending, { kind: 'exited', status: 0 }, 'it did not wait for the daemon, which outlives the deadline')
   t.equal(text(outcome), 'started\n')
@@ -499,6 +500,69 @@ t.test('kill -9 of us in the grace: the stopped launcher dies with us', { skip }
   if (!t.ok(gone)) for (const pid of marked(mark)) process.kill(pid, 'SIGKILL')
 })
 
+t.test('P007: a broad kill inside, by name or of all, meets nobody outside', { skip }, async t => {
+  const { boundary } = await opened()
+  const stop = new AbortController()
+  const beside = outcomeOf(boundary, ['sleep', '300'], { signal: stop.signal })
+  const byName =
+    'for p in /proc/[0-9]*; do case $(cat $p/comm) in node*|MainThread|sleep|sh) kill -9 ${p#/proc/};; esac; done'
+  for (const script of [byName, 'kill -9 -1', 'kill -9 1; kill -9 0']) {
+    const outcome = await outcomeOf(boundary, ['sh', '-c', `${script}; exit 7`])
+    t.ok(['exited', 'signalled'].includes(outcome.ending.kind), script)
+  }
+  stop.abort('esc')
+  t.match((await beside).ending, { kind: 'cancelled', by: 'esc' }, 'another launch of ours went on')
+  await boundary.close()
+})
+
+t.test('P020: twenty launches that leave servers behind leave nothing, and cost no memory', { skip }, async t => {
+  const mark = `flat-mark-${process.pid}`
+  const { boundary } = await opened({ env: { MARK: mark } })
+  const leave = 'setsid sh -c "while :; do sleep 1; done" & nohup sleep 300 & yes | head -c 1000000; echo done'
+  const counts = () => ({
+    children: childrenOf(process.pid).length,
+    descriptors: readdirSync('/proc/self/fd').length,
+    left: marked(mark).length,
+  })
+  const run = async (times: number) => {
+    for (let n = 0; n < times; n++) await outcomeOf(boundary, ['sh', '-c', leave])
+    return counts()
+  }
+  const warm = await run(3)
+  t.equal(warm.left, 0)
+  const rss = process.memoryUsage.rss()
+  t.same(await run(20), warm)
+  const grown = process.memoryUsage.rss() - rss
+  t.ok(grown < 32 * 1024 * 1024, `${grown} bytes: the outputs alone were 20 MB`)
+  await boundary.close()
+})
+
+t.test('B11: what a worker thread launched ends with that thread, and nothing else does', { skip }, async t => {
+  const [mark, kept] = [`worker-mark-${process.pid}`, `main-mark-${process.pid}`]
+  const { boundary } = await opened({ env: { MARK: kept } })
+  const stays = new AbortController()
+  const ours = outcomeOf(boundary, ['sleep', '300'], { signal: stays.signal })
+  const request = {
+    workspace: workspaceFor(),
+    writes: ['.'],
+    env: { MARK: mark },
+    argv: ['sh', '-c', 'setsid sleep 300 & : > up; sleep 300'],
+    repeat: false,
+  }
+  const worker = new Worker(fixture('supervise/launcher'), {
+    argv: [JSON.stringify(request)],
+    stdout: true,
+    trackUnmanagedFds: false,
+  })
+  t.ok(await eventually(() => existsSync(join(request.workspace, 'up')), 10_000), 'it stands')
+  await worker.terminate()
+  t.ok(await eventually(() => marked(mark).length === 0, 2_000), 'nobody is left to end it, so it is ended')
+  t.ok(marked(kept).length > 0, 'a launch of another thread goes on')
+  stays.abort('esc')
+  t.match((await ours).ending, { kind: 'cancelled' })
+  await boundary.close()
+})
+
 t.test('many at once: none lost, none mixed up', { skip }, async t => {
   const { boundary } = await opened()
   const outputs = await Promise.all(
@@ -610,7 +674,7 @@ t.test('a sandbox that cannot be had says so in its own words', { skip }, async 
   await boundary.close()
 })
 
-t.test('long option lists travel through a descriptor', { skip }, async t => {
+t.test('long option lists travel through a descriptor (A14)', { skip }, async t => {
   const env = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`V${n}`, 'v'.repeat(2_000)]))
   const { boundary } = await opened({ env })
   const outcome = await outcomeOf(boundary, ['sh', '-c', 'printf %s "$V59" | wc -c'])
@@ -620,7 +684,7 @@ t.test('long option lists travel through a descriptor', { skip }, async t => {
   const running = outcomeOf(boundary, ['sh', '-c', `: ${mark}; sleep 300; :`], { signal: stop.signal })
   const words = () =>
     marked(mark)
-      .map(pid => readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0'))
+      .map(pid => procText(pid, 'cmdline').split('\0'))
       .filter(([, first]) => first === '--args')
   t.ok(await eventually(() => words().length > 0, 10_000), 'the launcher is told where to read them')
   t.ok(

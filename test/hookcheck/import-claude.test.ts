@@ -99,7 +99,7 @@ t.test('what is taken apart means what a shell would make of it', async () => {
   )
 })
 
-t.test('matchers', async t => {
+t.test('matchers (E16 E18)', async t => {
   const cases: readonly [matcher: string, tools: readonly string[] | null, note?: RegExp][] = [
     ['', null],
     ['*', null],

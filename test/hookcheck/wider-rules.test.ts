@@ -436,7 +436,7 @@ check([
     expected: ['HC707 warn'],
   },
   {
-    name: 'exit 1 to block, at a gate',
+    name: 'exit 1 to block, at a gate (P035)',
     tree: guard('#!/bin/sh\nset -e\n/usr/bin/check || exit 1\n'),
     expected: ['HC707 info'],
     says: /refuses all the same/,

@@ -390,7 +390,7 @@ t.test('hooks in a namespace of their own', { skip: needs('bubblewrap') }, async
 })
 
 t.test(
-  'the examples are clean at the start of a run, and each does what it says',
+  'the examples are clean at the start of a run, and each does what it says (P088)',
   { skip: needs('python3') },
   async t => {
     const at = place(t)
@@ -440,6 +440,8 @@ t.test(
     t.match(reasonOf(await answer('done', 0)), /^block: Say in a line/)
     t.equal(reasonOf(await answer('done', 1)), 'proceed')
     t.equal(reasonOf(await answer('done\nVerified: ran the tests', 0)), 'proceed')
+    t.match(reasonOf(await answer('{"cause": "TODO"}', 0)), /^block: .*placeholder "TODO"/)
+    t.equal(reasonOf(await answer('{"todo": "none left", "n/a": 0}', 0)), 'proceed', 'a key is no value')
     const cross = async (path: string, side: 'enter' | 'leave', attempt: number): Promise<string> =>
       reasonOf(await port.transition({ flow: 'f', path, moment: side, attempt, of: 9 }, moment()))
     t.equal(await cross('f.build', 'enter', 1), 'proceed')

@@ -376,7 +376,7 @@ t.test('a bare entry name under verbs is routed, warned of, and meets the same g
   t.equal(asked.length, 1)
 })
 
-t.test('oversize arguments are replaced in the conversation and in the record', async t => {
+t.test('oversize arguments are replaced in the conversation and in the record (A14)', async t => {
   const big = { id: 'a', name: 'look', args: { what: 'x'.repeat(CALL_ARGUMENTS_BYTES_MAX) } }
   const { requests, events } = await run({ steps: [replies({ calls: [big] }), done] })
   const call = requests[1]?.items.find(item => item.kind === 'tool-call')

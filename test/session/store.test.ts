@@ -355,7 +355,7 @@ t.test('documents to read: what was said cannot end its own fence', async t => {
   t.equal(utc(1e300), '1e+300')
 })
 
-t.test('200 turns with outputs of up to 10 MB stay within what the bounds allow', async t => {
+t.test('P109: 200 turns with outputs of up to 10 MB stay within what the bounds allow', async t => {
   const path = place(t)
   const session = unrefused(newSession(path, FACTS))
   let calls = 0

@@ -15,7 +15,7 @@ function kept(bound: number, ...chunks: (string | Uint8Array)[]) {
   }
 }
 
-t.test('head and tail', async t => {
+t.test('head and tail, in bytes (A12)', async t => {
   const cases: { name: string; bound: number; chunks: string[]; head: string; tail: string; dropped: number }[] = [
     { name: 'nothing', bound: 8, chunks: [], head: '', tail: '', dropped: 0 },
     { name: 'less than the bound', bound: 8, chunks: ['abc'], head: 'abc', tail: '', dropped: 0 },
@@ -38,6 +38,7 @@ t.test('head and tail', async t => {
       tail: 'ijkl',
       dropped: 7,
     },
+    { name: 'characters are no measure', bound: 8, chunks: ['€€€'], head: '€', tail: '€', dropped: 3 },
     { name: 'nor at the start of the tail', bound: 8, chunks: ['abcdefgh€ij'], head: 'abcd', tail: 'ij', dropped: 7 },
   ]
   for (const { name, bound, chunks, head, tail, dropped } of cases) {

@@ -24,7 +24,7 @@ function fakeGroup(alive: () => number[]): GroupHost & { readonly sent: Sent[] }
 
 const kills = (sent: readonly Sent[]) => sent.filter(([, signal]) => signal !== 0)
 
-t.test('no signal to a group after it was seen empty', async t => {
+t.test('no signal to a group after it was seen empty (A06)', async t => {
   let alive = [100]
   const host = fakeGroup(() => alive)
   const tree = new GroupTree(100, host)

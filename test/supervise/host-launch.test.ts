@@ -72,7 +72,7 @@ for (const reap of REAPS) {
       t.match(out(fds), /^0\n1\n2\n3\n\?/, 'three descriptors and the listing, no terminal')
     })
 
-    t.test('a document that nobody reads, and one that is larger than any pipe', async t => {
+    t.test('a document that nobody reads, and one that is larger than any pipe (A09)', async t => {
       const stdin = Buffer.alloc(8 * 1024 * 1024, 'x')
       const unread = await shell('exit 0', { reap, stdin })
       t.strictSame(unread.ending, { kind: 'exited', status: 0 })
@@ -92,6 +92,28 @@ for (const reap of REAPS) {
       t.equal(exact.stdout.head.length, 10_000)
       t.equal(exact.stderr.totalBytes, 1_000_000)
       t.ok(exact.stderr.head.length + exact.stderr.tail.length <= 4_096)
+    })
+
+    t.test('A12: bounds count bytes, whatever characters they make', async t => {
+      const euros = (count: number): string => `printf '%0${count}d' 0 | sed 's/0/€/g'`
+      const over = await shell(`${euros(3_334)}; sleep 60`, { reap, stdoutBytesMax: 10_000 })
+      t.match(over.ending, { kind: 'bound', name: 'output-total', limit: 10_000 }, '3 334 characters, 10 002 bytes')
+      const within = await shell(`${euros(3_333)}; { ${euros(3_333)}; } >&2`, { reap, stdoutBytesMax: 10_000 })
+      t.strictSame(within.ending, { kind: 'exited', status: 0 })
+      t.equal(out(within), '€'.repeat(3_333))
+      const { head, tail, droppedBytes } = within.stderr
+      t.equal(head.length + tail.length + droppedBytes, 9_999)
+      t.ok(head.length + tail.length <= 4_096)
+      t.match(err(within), /^€+\n.* bytes omitted.*\n€+$/, 'cut between characters, and by how much')
+    })
+
+    t.test('A07: what turns in a session of its own is ended with its launch', async t => {
+      const word = mark()
+      const turns = `setsid sh -c 'while :; do :; done' ${word} &`
+      const late = await shell(`${turns} wait`, { reap, timeoutMs: 200 })
+      t.strictSame(late.ending, { kind: 'timed-out', limit_ms: 200 })
+      t.strictSame((await shell(turns, { reap })).ending, { kind: 'exited', status: 0 })
+      t.strictSame(marked(word), [])
     })
 
     t.test('a daemon that holds the output is not waited for, and is ended', async t => {
@@ -175,6 +197,7 @@ for (const reap of REAPS) {
       t.equal(await code({ cwd: join(folder, 'none') }), 'cwd-missing')
       t.equal(await code({ args: ['a\0b'] }), 'nul-in-argument')
       t.equal(await code({ args: ['x'.repeat(200_000)] }), 'argument-too-long')
+      t.equal(await code({ env: { A: 'x'.repeat(200_000) } }), 'argument-too-long', 'case A14')
     })
 
     t.test('a program that goes by its name is given it', async t => {

@@ -76,7 +76,7 @@ const shell = (script: string, limits: Partial<Supervision> = {}, plan: Partial<
 
 const out = ({ stdout }: Ended) => renderCaptured(stdout).text
 
-t.test('why a program does not start', async t => {
+t.test('why a program does not start (A14 A15)', async t => {
   const cases: {
     name: string
     plan: Partial<SpawnPlan>

@@ -74,7 +74,7 @@ async function supervised(limits: Partial<Supervision> = {}) {
   }
 }
 
-t.test('ended by itself: no timer is left and nobody is signalled', async t => {
+t.test('ended by itself: no timer is left and nobody is signalled (A06)', async t => {
   const run = await supervised()
   run.clock.pass(5)
   run.exit(0)

@@ -69,6 +69,18 @@ t.test('every schema is an object that takes nothing else', async t => {
   }
 })
 
+t.test(
+  'P056: no call writes to a program that runs, which would be a way past those who are asked about calls',
+  async t => {
+    const ofPrograms = all.entries.filter(({ spec }) => spec.envelope.effects.includes('process'))
+    t.same(
+      ofPrograms.map(({ name, spec }) => [name, Object.keys(Object(spec.input_schema.properties)).sort()]),
+      [['run', ['argv', 'cwd', 'timeout_ms', 'tty']]],
+      'one starts programs, and takes neither input nor the id of one that was started',
+    )
+  },
+)
+
 interface Args {
   readonly entry: EntryName
   readonly args: JsonObject

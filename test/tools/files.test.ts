@@ -109,7 +109,7 @@ t.test('file_read counts lines to 16 MiB only', async t => {
   })
 })
 
-t.test('what may be read', async t => {
+t.test('what may be read (A15: no NUL)', async t => {
   const base = scratch(t)
   const ws = join(base, 'ws')
   for (const folder of ['ws/sub', 'ws/secret', 'lib/inner', 'out']) mkdirSync(join(base, folder), { recursive: true })

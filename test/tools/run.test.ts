@@ -89,7 +89,7 @@ const ENDINGS: readonly { name: string; ending: Ending; failed: boolean; has: Js
     has: { exit: null, signal: 'SIGSEGV' },
   },
   {
-    name: 'timed out',
+    name: 'timed out (A23)',
     ending: { kind: 'timed-out', limit_ms: 50 },
     failed: true,
     has: { exit: null, timed_out: true, stdout: 'out\n' },
@@ -152,7 +152,7 @@ t.test('a refusal of the boundary is a failed outcome with its code', async t =>
   t.same(told, { output: { error: 'a crosses b', code: 'crosses-writable-link' }, failed: true })
 })
 
-t.test('what never reaches the launcher', async t => {
+t.test('what never reaches the launcher (A15)', async t => {
   const nul = await ran({ argv: ['node', 'a\0b'] }, exited(0))
   t.match(nul.told, { failed: true, output: { error: /^NUL not allowed: argv\[1\]/ } })
   t.same(nul.requests, [])

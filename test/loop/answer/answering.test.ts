@@ -29,9 +29,13 @@ const answer = (id: string, args: { readonly [key: string]: Json } = { ok: true 
 const look = (id: string) => ({ id, name: 'look' })
 const prose = replies({ text: 'all is well' })
 
-async function drive(steps: readonly Step[], over: Parameters<typeof recorded>[2] & { readonly script?: Script } = {}) {
-  const { script, ...rest } = over
-  const schema = await openAnswerSchema(Buffer.from(JSON.stringify(SCHEMA)), 's.json')
+interface Over extends NonNullable<Parameters<typeof recorded>[2]> {
+  readonly script?: Script
+  readonly fits?: object
+}
+
+async function drive(steps: readonly Step[], { script, fits = SCHEMA, ...rest }: Over = {}) {
+  const schema = await openAnswerSchema(Buffer.from(JSON.stringify(fits)), 's.json')
   const model = scriptedModel(steps)
   const hooks = script === undefined ? null : scripted(script)
   const { options, events, clock } = recorded(model, TOOLS, {
@@ -103,6 +107,32 @@ t.test('one that does not fit is a failed result with its places, and the run go
       'result d ok',
     ],
   )
+})
+
+t.test('F03: what has a good face and does not fit is told with its place, up to the ceiling, and is kept', async t => {
+  const fits = {
+    type: 'object',
+    properties: { rows: { type: 'array', minItems: 2, items: { type: 'object', required: ['id'] } } },
+    required: ['rows'],
+    additionalProperties: false,
+  }
+  const faults: readonly [Json, RegExp][] = [
+    [{ rows: [{ id: 1 }] }, / \/rows: must NOT have fewer than 2 items/],
+    [{ rows: [{ id: 1 }, { ident: 2 }] }, / \/rows\/1: must have required property 'id'/],
+    [{ rows: [{ id: 1 }, { id: 2 }], more: 1 }, /additional properties.*more/],
+  ]
+  const steps = faults.map(([args], at) => replies({ calls: [answer(`c${at}`, args as { [key: string]: Json })] }))
+  const { end, lines } = await drive([...steps, prose], { fits, budget: { maxTurns: 3 } })
+  const told = end.items.flatMap(item => (item.kind === 'tool-result' ? [JSON.stringify(item.output)] : []))
+  for (const [at, [args, says]] of faults.entries()) {
+    t.match(told[at], says)
+    t.ok(
+      end.items.some(item => item.kind === 'tool-call' && JSON.stringify(item.arguments) === JSON.stringify(args)),
+      'what was answered is there to read',
+    )
+  }
+  t.equal(lines.at(-1), 'finished max-turns 3')
+  t.equal(end.structured ?? null, null)
 })
 
 t.test('prose is nudged once, with the choice held on that one turn, and then unstructured (P085)', async t => {

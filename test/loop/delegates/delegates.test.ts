@@ -527,7 +527,7 @@ t.test('thirty in one turn: never more than --delegate-parallel at one time, and
   t.equal(bounded.pairs.filter(one => one.endsWith('too-many-delegates')).length, 2)
 })
 
-t.test('hooks: at delegate itself, inside with the delegate named, and never at its end', async t => {
+t.test('hooks: at delegate itself, inside with the delegate named, and never at its end (P032 P034)', async t => {
   const blocked = await drive(
     { 'the task': [replies({ calls: [handOver('d', 'part')] }), done], part: [done] },
     { script: { entries: ['delegate'], before: () => block('no helpers') } },
