@@ -3,6 +3,8 @@ import type { CommandName, HarnessCommand } from './flags.js'
 
 export interface CommandRow<Name extends CommandName = HarnessCommand> {
   readonly name: Name
+  /** As it is typed; absent: its name. */
+  readonly words?: readonly [string, string]
   readonly arguments?: string
   readonly text: string
   readonly example: readonly string[]
@@ -24,6 +26,25 @@ export const COMMANDS: readonly CommandRow[] = [
     example: [
       'harness chat --provider demo',
       'harness chat --provider anthropic --model NAME --confine auto --allow-program node --process-write-subtree .',
+    ],
+  },
+  {
+    name: 'workflow-plan',
+    words: ['workflow', 'plan'],
+    text: 'check a flow and print the order of its steps; nothing is run',
+    example: [
+      'harness workflow plan --flow review.yaml',
+      'harness workflow plan --flow review.yaml --format dot | dot -Tsvg > review.svg',
+    ],
+  },
+  {
+    name: 'workflow-run',
+    words: ['workflow', 'run'],
+    text: 'walk a flow: its steps in order, side by side where they cannot meet, again where a section repeats',
+    example: [
+      'harness workflow run --flow review.yaml --input "the parser drops comments" --provider openai --model NAME \\',
+      '  --confine auto --allow-program node --process-write-subtree . --yes',
+      'harness workflow run --flow review.yaml --resume FLOW_ID --provider openai --model NAME',
     ],
   },
   {
@@ -128,7 +149,7 @@ Exit status:
 `
 
 /** Commands of the contract that are not built yet: refused by name. */
-export const PLANNED_COMMANDS = ['app-server', 'toolchains', 'workflow', 'doctor', 'report'] as const
+export const PLANNED_COMMANDS = ['app-server', 'toolchains', 'doctor', 'report'] as const
 
 export const EXIT_STATUS_HELP = `
 Exit status:
@@ -136,6 +157,10 @@ Exit status:
                130 left at once on a second Ctrl-C
   chat         0 ended by exit or the end of stdin, 2 stopped for a named reason or
                its last answer was cancelled, 1 could not run or failed, 130 as run
+  workflow plan
+               0 printed, 1 the flow is refused
+  workflow run 0 came out clean, or paused at an operator step, 2 finished not clean,
+               reached a ceiling or was cancelled, 1 could not run or failed, 130 as run
   tools, context
                0 printed, 1 could not
   exec         the command's own, 128+n when a signal ended it

@@ -1,7 +1,7 @@
 /** Completion scripts for bash, zsh and fish, made from the flag table so that they cannot lag behind it. Pure. */
 
 import { Refusal } from '../errors.js'
-import { COMMANDS } from './commands-table.js'
+import { COMMANDS, type CommandRow } from './commands-table.js'
 import { type CommandName, type Flag, flagsOf } from './flags.js'
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
@@ -26,12 +26,30 @@ function wordsOf(command: CommandName): string {
     .join(' ')
 }
 
+/** First words, each with the second ones that go with it; none: it is the command. */
+function firstWords(): ReadonlyMap<string, readonly CommandRow[]> {
+  const rows = new Map<string, CommandRow[]>()
+  for (const row of COMMANDS) {
+    const first = row.words?.[0] ?? row.name
+    rows.set(first, [...(rows.get(first) ?? []), row])
+  }
+  return rows
+}
+
+function bashCase(first: string, rows: readonly CommandRow[]): string {
+  const inner = rows.flatMap(({ name, words }) => (words === undefined ? [] : [{ name, word: words[1] }]))
+  if (inner.length === 0) return `    ${first}) words="${rows.map(({ name }) => wordsOf(name)).join(' ')}" ;;`
+  const cases = inner.map(({ name, word }) => `${word}) words="${wordsOf(name)}" ;;`)
+  const others = `*) words="${inner.map(({ word }) => word).join(' ')}"; named=2 ;;`
+  return `    ${first}) case "\${COMP_WORDS[2]}" in ${cases.join(' ')} ${others} esac ;;`
+}
+
 function bash(): string {
-  const names = COMMANDS.map(({ name }) => name).join(' ')
-  const cases = COMMANDS.map(({ name }) => `    ${name}) words="${wordsOf(name)}" ;;`).join('\n')
+  const names = [...firstWords().keys()].join(' ')
+  const cases = [...firstWords()].map(([first, rows]) => bashCase(first, rows)).join('\n')
   return `# harness completion for bash
 _harness() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words="${names} --help --version"
+  local current="\${COMP_WORDS[COMP_CWORD]}" words="${names} --help --version" named=1
   if [ "$COMP_CWORD" -gt 1 ]; then
     case "\${COMP_WORDS[1]}" in
 ${cases}
@@ -41,7 +59,7 @@ ${cases}
   COMPREPLY=()
   case "$current" in
   -*) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current") ;;
-  *) if [ "$COMP_CWORD" -eq 1 ]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current"); fi ;;
+  *) if [ "$COMP_CWORD" -le "$named" ]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current"); fi ;;
   esac
 }
 complete -o default -F _harness harness b10x-harness
@@ -64,10 +82,19 @@ ${bash()}`
 function fish(): string {
   const option = (condition: string, { name, value, text }: Flag): string =>
     `complete -c ${condition} -l ${name.slice(2)}${value === undefined ? '' : ' -r'} -d ${JSON.stringify(text)}`
-  const lines = COMMANDS.flatMap(({ name, text }) => [
-    `complete -c harness -n __fish_use_subcommand -f -a ${name} -d ${JSON.stringify(text)}`,
-    ...offered(name).map(flag => option(`harness -n "__fish_seen_subcommand_from ${name}"`, flag)),
-  ])
+  const lines = COMMANDS.flatMap(({ name, text, words: [first, second] = [name, null] }) => {
+    const seen = `__fish_seen_subcommand_from ${first}`
+    const said = `-d ${JSON.stringify(text)}`
+    const word =
+      second === null
+        ? [`complete -c harness -n __fish_use_subcommand -f -a ${name} ${said}`]
+        : [
+            `complete -c harness -n __fish_use_subcommand -f -a ${first}`,
+            `complete -c harness -n "${seen}" -f -a ${second} ${said}`,
+          ]
+    const within = second === null ? seen : `${seen}; and __fish_seen_subcommand_from ${second}`
+    return [...word, ...offered(name).map(flag => option(`harness -n "${within}"`, flag))]
+  })
   const ofHookcheck = offered('hookcheck').map(flag => option('hookcheck', flag))
   return `${[...lines, ...ofHookcheck].join('\n')}\n`
 }

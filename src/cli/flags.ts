@@ -12,11 +12,13 @@ import { LOOP_FLAGS } from './flag-rows/loop.js'
 import { type CommandName, type Flag, PROFILED } from './flag-rows/row.js'
 import { SESSION_FLAGS } from './flag-rows/sessions.js'
 import { WIRE_FLAGS } from './flag-rows/wire.js'
+import { WORKFLOW_FLAGS } from './flag-rows/workflow.js'
 
 export type { CommandName, Flag, HarnessCommand } from './flag-rows/row.js'
 
 export const FLAGS: readonly Flag[] = [
   ...HOOKCHECK_FLAGS,
+  ...WORKFLOW_FLAGS,
   ...WIRE_FLAGS,
   ...LOOP_FLAGS,
   ...HOOK_FLAGS,

@@ -91,7 +91,10 @@ function newProgram(words: readonly string[], said: Said, done: Done): Command {
     .enablePositionalOptions()
     .addHelpText('after', EXIT_STATUS_HELP)
   quiet(program, said)
-  for (const row of COMMANDS) addCommand(program, row, { said, done, asked: words.includes(row.name) })
+  for (const row of COMMANDS) {
+    const typed = row.words ?? [row.name]
+    addCommand(parentOf(program, row, said), row, { said, done, asked: typed.every(word => words.includes(word)) })
+  }
   for (const name of PLANNED_COMMANDS) {
     quiet(program.command(name, { hidden: true }), said)
       .allowUnknownOption()
@@ -104,6 +107,17 @@ function newProgram(words: readonly string[], said: Said, done: Done): Command {
   return program
 }
 
+/** The command that holds those of two words, made with the first of them. */
+function parentOf(program: Command, { words }: CommandRow, said: Said): Command {
+  if (words === undefined) return program
+  const [name] = words
+  const known = program.commands.find(command => command.name() === name)
+  if (known !== undefined) return known
+  const inner = COMMANDS.flatMap(({ words: own }) => (own?.[0] === name ? [own[1]] : []))
+  const parent = quiet(program.command(name), said).description(`two commands: ${inner.join(', ')}`)
+  return parent.helpOption('-h, --help', 'print this help').helpCommand(false)
+}
+
 interface Wiring {
   readonly said: Said
   readonly done: Done
@@ -112,8 +126,8 @@ interface Wiring {
 }
 
 function addCommand(program: Command, row: CommandRow, { said, done, asked }: Wiring): void {
-  const { name, arguments: args, text } = row
-  const command = quiet(program.command(name), said).description(text)
+  const { name, arguments: args, text, words } = row
+  const command = quiet(program.command(words?.[1] ?? name), said).description(text)
   if (args !== undefined) command.argument(args)
   if (!asked) return
   describe(command, row)
@@ -213,10 +227,18 @@ function badArguments(error: CommanderError, said: string, word: string | undefi
     .trim()
     .split('\n')
     .join(' ')
-  if (text.startsWith('Usage:')) return new Refusal('bad-arguments', {}, 'no command given: see harness --help')
+  if (text.startsWith('Usage:')) return noCommand(word)
   const nearest = /\(Did you mean (?:one of )?(.+)\?\)/.exec(text)?.[1]
   if (nearest !== undefined) return new Refusal('bad-arguments', { nearest }, text)
   return new Refusal('bad-arguments', {}, `${text.replace(/\.$/, '')}${advice(error.code, word)}`)
+}
+
+/** commander's way of saying that a command was left out is its help. */
+function noCommand(word: string | undefined): Refusal {
+  const parent = COMMANDS.some(({ words }) => words?.[0] === word) ? `harness ${word}` : 'harness'
+  const inner = COMMANDS.flatMap(({ words }) => (words?.[0] === word ? [`${parent} ${words?.[1]}`] : []))
+  const help = inner.length === 0 ? `see ${parent} --help` : `write ${inner.join(' or ')}`
+  return new Refusal('bad-arguments', {}, `no command given: ${help}`)
 }
 
 /** What works instead, where commander says only what is wrong. */

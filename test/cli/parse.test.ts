@@ -71,7 +71,11 @@ t.test('what is refused names the fix', async t => {
     { words: ['exec'], code: 'bad-arguments', says: /missing required argument 'argv'/ },
     { words: ['run', '--tty', '--input', 'x'], code: 'bad-arguments', says: /--tty/ },
     { words: ['app-server', '--model', 'x'], code: 'not-built-yet', says: /harness app-server/ },
-    { words: ['workflow', 'run', '--flow', 'f.yaml'], code: 'not-built-yet', says: /harness workflow/ },
+    { words: ['workflow'], code: 'bad-arguments', says: /write harness workflow plan or harness workflow run/ },
+    { words: ['workflow', 'rnu', '--flow', 'f.yaml'], code: 'bad-arguments', says: /Did you mean run\?/ },
+    { words: ['workflow', 'plan', '--provider', 'demo'], code: 'bad-arguments', says: /--provider/ },
+    { words: ['workflow', 'run', '--resume', 'x', '--input', 'y'], code: 'bad-arguments', says: /cannot be used with/ },
+    { words: ['workflow', 'plan', '--flow', 'a', '--flow', 'b'], code: 'bad-arguments', says: /given twice/ },
   ]
   for (const { words, code, says } of cases) {
     const refusal = refusalOf(() => parseArgv(words))
@@ -91,10 +95,10 @@ const NEEDED_WORDS: Readonly<Partial<Record<HarnessCommand, readonly string[]>>>
 }
 
 t.test('every option that is not built is refused by name wherever it is known', async t => {
-  for (const { name } of COMMANDS) {
+  for (const { name, words: typed = [name] } of COMMANDS) {
     const extra = NEEDED_WORDS[name] ?? []
     for (const flag of flagsOf(name).filter(({ built }) => !built)) {
-      const words = [name, flag.name, ...(flag.value === undefined ? [] : ['x']), ...extra]
+      const words = [...typed, flag.name, ...(flag.value === undefined ? [] : ['x']), ...extra]
       t.strictSame(refusalOf(() => parseArgv(words)).code, 'not-built-yet', words.join(' '))
     }
   }
@@ -103,8 +107,8 @@ t.test('every option that is not built is refused by name wherever it is known',
 t.test('help and version', async t => {
   const top = parseArgv(['--help'])
   t.ok(top.kind === 'text' && /Exit status:/.test(top.text))
-  for (const { name } of COMMANDS) {
-    const help = parseArgv([name, '--help'])
+  for (const { name, words = [name] } of COMMANDS) {
+    const help = parseArgv([...words, '--help'])
     t.ok(help.kind === 'text' && help.text.includes('Example:'), `${name} --help has an example`)
     for (const flag of flagsOf(name).filter(({ built }) => built)) {
       t.ok(help.kind === 'text' && help.text.includes(flag.name), `${name} --help lists ${flag.name}`)
@@ -255,7 +259,8 @@ t.test('--env takes NAME=VALUE and nothing else', async t => {
 t.test('completion scripts hold every command and option', async t => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const script = completionScript(shell)
-    for (const { name } of COMMANDS) t.ok(script.includes(name), `${shell}: ${name}`)
+    for (const { name, words = [name] } of COMMANDS)
+      for (const word of words) t.match(script, new RegExp(`\\b${word}\\b`), `${shell}: ${name}`)
     t.ok(script.includes('process-write-subtree'), shell)
     for (const { name, built } of flagsOf('hookcheck'))
       if (built)

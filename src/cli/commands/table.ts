@@ -5,6 +5,8 @@ import type { CommandRunner } from './invocation.js'
 export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<CommandRunner>>> = {
   run: async () => (await import('./run.js')).run,
   chat: async () => (await import('./chat.js')).chat,
+  'workflow-plan': async () => (await import('./workflow-plan.js')).workflowPlan,
+  'workflow-run': async () => (await import('./workflow-run.js')).workflowRun,
   tools: async () => (await import('./tools.js')).tools,
   context: async () => (await import('./context.js')).context,
   exec: async () => (await import('./exec.js')).exec,

@@ -24,7 +24,7 @@ export const LOOP_FLAGS: readonly Flag[] = [
       'N',
       'bound of one answer, sent to the model; anthropic-messages sends 4096 when absent',
     ],
-    ['--max-duration-ms', 'MS', 'deadline of the whole run, or of the whole chat'],
+    ['--max-duration-ms', 'MS', 'deadline of the whole run, chat or flow'],
     [
       '--context-window',
       'N',

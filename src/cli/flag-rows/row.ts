@@ -15,6 +15,8 @@ export type HarnessCommand =
   | 'sessions'
   | 'events'
   | 'completion'
+  | 'workflow-plan'
+  | 'workflow-run'
 
 /** With the program that is one command. */
 export type CommandName = HarnessCommand | 'hookcheck'
@@ -38,7 +40,7 @@ export interface Flag {
 }
 
 /** Commands that drive a model. */
-export const MODEL: readonly CommandName[] = ['run', 'chat']
+export const MODEL: readonly CommandName[] = ['run', 'chat', 'workflow-run']
 export const CONFINED: readonly CommandName[] = [...MODEL, 'tools', 'context', 'exec', 'explain', 'hookcheck']
 export const LAUNCHING: readonly CommandName[] = [...MODEL, 'exec', 'explain', 'tools', 'context', 'check-path']
 

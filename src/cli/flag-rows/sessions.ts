@@ -15,9 +15,9 @@ export const SESSION_FLAGS: readonly Flag[] = [
   ),
   ...built(MODEL, [
     ['--session-dir', 'PATH', 'folder of the sessions; default: sessions in our state folder'],
-    ['--resume', 'ID', 'go on with a session: its id, or latest'],
     ['--no-session', null, 'file no session', { conflicts: ['--resume'] }],
   ]),
+  ...built(['run', 'chat'], [['--resume', 'ID', 'go on with a session: its id, or latest']]),
   ...built(
     ['sessions'],
     [
