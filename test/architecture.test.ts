@@ -8,13 +8,15 @@ const src = join(projectRoot, 'src')
 
 /** Groups from left to right: a folder imports from itself and from groups to its left (decisions 50). */
 const ORDER: readonly (readonly string[])[] = [
-  ['errors', 'bounds', 'events', 'outcome', 'json', 'random'],
+  ['errors', 'bounds', 'events', 'flow-events', 'outcome', 'json', 'random'],
   ['paths'],
   ['supervise'],
-  ['confinement', 'network'],
+  ['network'],
+  ['confinement'],
   ['hooks', 'tools', 'wires'],
   ['loop', 'hookcheck', 'emulator'],
-  ['workflow', 'session', 'config', 'report'],
+  ['session', 'config', 'report'],
+  ['workflow'],
   ['cli'],
 ]
 
