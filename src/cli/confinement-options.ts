@@ -2,7 +2,9 @@
 import { resolve } from 'node:path'
 import type { ConfineChoice, ControlFile, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
+import { cacheFolder } from './control-files.js'
 import type { CommandName } from './flags.js'
+import type { Io } from './io.js'
 import { parseLimits } from './limits.js'
 import type { Given } from './parse.js'
 
@@ -54,13 +56,15 @@ export function parseEnv(given: readonly string[]): Readonly<Record<string, stri
 
 export interface RequestSeams {
   readonly cwd: string
+  readonly env: Io['env']
   readonly controlFiles: readonly ControlFile[]
   /** Null: the words after the options are the operator's own command. */
   readonly programs: readonly string[] | null
 }
 
-export function policyRequest(given: Given, { cwd, controlFiles, programs }: RequestSeams): PolicyRequest {
+export function policyRequest(given: Given, { cwd, env, controlFiles, programs }: RequestSeams): PolicyRequest {
   const cgroupRoot = given.one('--cgroup-root')
+  const caches = cacheFolder(env)
   const absolute = (paths: readonly string[]): string[] => paths.map(path => (path === '' ? path : resolve(cwd, path)))
   return {
     workspace: resolve(cwd, given.one('--workspace') ?? '.'),
@@ -73,6 +77,8 @@ export function policyRequest(given: Given, { cwd, controlFiles, programs }: Req
     limits: parseLimits(given.all('--limit')),
     controlFiles,
     allowSockets: absolute(given.all('--allow-socket')),
+    cache: given.has('--cache'),
+    ...(caches === undefined ? {} : { cacheFolder: caches }),
     nesting: given.has('--allow-nesting'),
     ...(cgroupRoot === undefined ? {} : { cgroupRoot: resolve(cwd, cgroupRoot) }),
   }

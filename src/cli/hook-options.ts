@@ -4,6 +4,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { cachePlace } from '../confinement/cache-folder.js'
 import type { ControlFile, HostFacts, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import type { HarnessEvent, StartedEvent } from '../events.js'
@@ -44,7 +45,7 @@ export interface HookSeams {
   readonly given: Given
   readonly io: Pick<Io, 'env' | 'cwd' | 'kill'>
   readonly facts: Pick<HostFacts, 'home' | 'pid1WithoutInit' | 'bwrap' | 'installHint'>
-  readonly request: Pick<PolicyRequest, 'workspace' | 'writeSubtrees'>
+  readonly request: Pick<PolicyRequest, 'workspace' | 'writeSubtrees' | 'cache' | 'cacheFolder'>
   readonly runId: string
 }
 
@@ -146,12 +147,18 @@ function envRefused(variable: string, source: string, message: string): Refusal 
 }
 
 /** The workspace even where nothing is written in this run: what lies there is no program of the operator's. */
-function writeSetOf({ workspace, writeSubtrees }: HookSeams['request']): WriteSetRequest {
+function writeSetOf(request: HookSeams['request']): WriteSetRequest {
+  const { workspace, writeSubtrees } = request
+  const cache = cachePlace(request)
   const grants = writeSubtrees.map(path => ({
     path: resolve(workspace, path),
     source: `--process-write-subtree ${path}`,
   }))
-  return { origin: 'given', roots: [{ path: workspace, source: '--workspace' }, ...grants], held: [] }
+  return {
+    origin: 'given',
+    roots: [{ path: workspace, source: '--workspace' }, ...grants, ...(cache === null ? [] : [cache])],
+    held: [],
+  }
 }
 
 /** Refuses what must not run; what may, and is worth a word, as warnings. */

@@ -58,7 +58,7 @@ export async function openSurroundings({
   const programs = given.all('--allow-program')
   const documents = await openDocuments({ command, given, io })
   const confine = confineChoice(command, given)
-  const asked = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs })
+  const asked = policyRequest(given, { cwd: io.cwd, env: io.env, controlFiles: controlFiles(given, io), programs })
   if (confine === 'off') refuseUnheld(given)
   const facts = await readHostFacts({ cgroupRoot: asked.cgroupRoot })
   // Loaded for those who have hooks alone: the audit of them is a large part of this program.

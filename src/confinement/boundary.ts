@@ -238,7 +238,12 @@ export class Boundary {
   async #launchPlan(request: RunRequest, plan: LaunchPlan): Promise<Outcome | Refusal> {
     const { options, policy, rules } = this.#standing
     const folders = checkLaunchFolders(
-      { cwd: request.cwd ?? '.', grants: policy.writes.map(rule => rule.path), privateParent: temporaryFolder() },
+      {
+        cwd: request.cwd ?? '.',
+        grants: policy.writes.map(rule => rule.path),
+        cache: policy.cache?.path ?? null,
+        privateParent: temporaryFolder(),
+      },
       rules,
     )
     if (folders instanceof Refusal) return folders

@@ -118,14 +118,14 @@ function fedFile(fd: number, perms: string, path: string): string[] {
   return ['--perms', perms, '--ro-bind-data', String(fd), path]
 }
 
-function mountWords({ kind, path, holdsOpened }: Mount): string[] {
+function mountWords({ kind, path, from = path, holdsOpened }: Mount): string[] {
   switch (kind) {
     case 'read':
     case 'protect':
-      return ['--ro-bind', path, path]
+      return ['--ro-bind', from, path]
     case 'write':
     case 'self':
-      return ['--bind', path, path]
+      return ['--bind', from, path]
     case 'hide-folder':
       return ['--perms', holdsOpened ? '0111' : '0000', '--tmpfs', path]
     case 'hide-file':

@@ -2,6 +2,7 @@
 import { Refusal } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import type { AppliedLimit, Gap } from '../outcome.js'
+import { CACHE_INSIDE } from './cache-folder.js'
 import { limitText } from './limit-units.js'
 import { disassembleBytes } from './seccomp-text.js'
 import { socketMeaning } from './socket-meanings.js'
@@ -86,6 +87,10 @@ function policySections(policy: Policy, network: string): Section[] {
       title: 'writable',
       lines: policy.writes.map(ruleLine),
       empty: 'nothing: the workspace is read-only to processes',
+    },
+    {
+      title: `cache, a write place, shown as ${CACHE_INSIDE}`,
+      lines: policy.cache === null ? [] : [ruleLine(policy.cache)],
     },
     { title: 'protected inside write grants', lines: policy.protects.map(ruleLine) },
     { title: 'bound on themselves, so that they cannot be renamed', lines: selfBinds.map(word) },
@@ -176,6 +181,7 @@ function policyJson(policy: Policy): JsonObject {
     hide: plain(hides),
     hidden_elsewhere: plain(hiddenElsewhere),
     sockets: policy.sockets.map(rule => ({ ...(plain(rule) as JsonObject), means: socketMeaning(rule.path).what })),
+    cache: plain(policy.cache),
     nesting: policy.nesting,
     links: plain(policy.links),
     programs: policy.programs === null ? null : [...policy.programs],

@@ -16,7 +16,13 @@ export function launchFolderRules(
   if (controlFiles instanceof Refusal) return controlFiles
   const home = facts.homes.length === 0 ? null : landPlace(facts.home, { cwd: '/' })
   if (home instanceof Refusal) return home
+  const cacheControls = indexControlFiles(
+    policy.controlFiles.filter(file => file.holdsCaches !== true),
+    process.cwd(),
+  )
+  if (cacheControls instanceof Refusal) return cacheControls
   return {
+    cache: policy.cache === null ? null : { place: policy.cache, controlFiles: cacheControls },
     cwd: policy.workspace.path,
     enterable: [policy.workspace, ...policy.reads],
     grantable: [policy.workspace],

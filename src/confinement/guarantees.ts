@@ -87,12 +87,16 @@ export function guaranteesOf({
   return { applied: ALL.filter(guarantee => !open.has(guarantee)), gaps }
 }
 
+const KEPT_CACHE =
+  '--cache: HOME’s .cache outlives the launch, without a size of its own, and what one launch leaves there the next one in this workspace uses'
+
 /** What a flag opens that the boundary would hold without it. */
-function opened({ nesting, sockets }: Policy): Gap[] {
+function opened({ nesting, sockets, cache }: Policy): Gap[] {
   const why =
     '--allow-nesting: user namespaces and mounts can be made inside, so more of the kernel can be reached; what they hold is never more than what is shown here'
   return [
     ...(nesting ? [{ guarantee: 'no-user-namespaces', why } as const] : []),
+    ...(cache === null ? [] : [{ guarantee: 'private-home-and-tmp', why: KEPT_CACHE } as const]),
     ...sockets.flatMap(({ path, source }) => {
       const { what, open } = socketMeaning(path)
       return (['no-network', ...open] as const).map(guarantee => ({ guarantee, why: `${source}: ${what}` }))

@@ -19,6 +19,8 @@ export const LAUNCHER_ENV: Readonly<Record<string, string>> = { LANG: 'C', PATH:
 export interface InsideEnvRequest {
   /** `--env`: wins over every default. */
   readonly extra: Readonly<Record<string, string>>
+  /** Defaults that this policy adds. */
+  readonly more: Readonly<Record<string, string>>
   /** Folders of the host's PATH, landed. */
   readonly pathFolders: readonly string[]
   /** Places whose content is shown inside; a PATH entry outside of them would name nothing. */
@@ -28,7 +30,13 @@ export interface InsideEnvRequest {
 }
 
 /** The complete environment; throws `bad-arguments` for a name or value that no environment can hold (environ(7)). */
-export function insideEnv({ extra, pathFolders, visible, notSearched }: InsideEnvRequest): Record<string, string> {
+export function insideEnv({
+  extra,
+  more,
+  pathFolders,
+  visible,
+  notSearched,
+}: InsideEnvRequest): Record<string, string> {
   for (const [name, value] of Object.entries(extra)) checkVariable(name, value)
   const kept = pathFolders.filter(
     folder =>
@@ -46,6 +54,7 @@ export function insideEnv({ extra, pathFolders, visible, notSearched }: InsideEn
     TERM: 'dumb',
     TMPDIR: '/tmp',
     USER: USER_INSIDE,
+    ...more,
     ...extra,
   }
 }

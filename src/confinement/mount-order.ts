@@ -4,10 +4,11 @@
  * reads, hides, write grants, protected paths.
  */
 import { isWithin } from '../paths/resolve.js'
+import { CACHE_INSIDE } from './cache-folder.js'
 import { byPath } from './policy-reach.js'
 import type { HostFacts, Mount, MountKind, Policy } from './types.js'
 
-type Item = Pick<Mount, 'kind' | 'path'>
+type Item = Pick<Mount, 'kind' | 'path' | 'from'>
 
 const STAGES: Readonly<Record<MountKind, number>> = {
   read: 0,
@@ -47,7 +48,7 @@ function order(policy: Policy, shown: readonly string[]): Mount[] {
   return staged.map(({ item }) => ({ ...item, holdsOpened: holdsOpened(item, needed) }))
 }
 
-function itemsOf({ reads, sockets, writes, hides, protects, selfBinds }: Policy): Item[] {
+function itemsOf({ reads, sockets, writes, hides, protects, selfBinds, cache, staged }: Policy): Item[] {
   const of = (kind: MountKind, rules: readonly { readonly path: string }[]): Item[] =>
     rules.map(({ path }) => ({ kind, path }))
   return [
@@ -57,11 +58,14 @@ function itemsOf({ reads, sockets, writes, hides, protects, selfBinds }: Policy)
     ...of('write', writes),
     ...selfBinds.map((path): Item => ({ kind: 'self', path })),
     ...of('protect', protects),
+    ...(cache === null ? [] : [{ kind: 'write', path: CACHE_INSIDE, from: cache.path } as const]),
+    ...staged.map(({ path, inside }): Item => ({ kind: 'read', path: inside, from: path })),
   ]
 }
 
 /** A read that something already shows, and a protected path below a hide, which is nowhere to be written. */
 function isRedundant(item: Item, items: readonly Item[], shown: readonly string[]): boolean {
+  if (item.from !== undefined) return false
   const nearest = nearestAround(item, items)
   if (item.kind === 'read') {
     return nearest === null ? shown.some(path => isWithin(item.path, path)) : !isHide(nearest)
@@ -76,7 +80,8 @@ function isRedundant(item: Item, items: readonly Item[], shown: readonly string[
 function nearestAround(item: Item, items: readonly Item[]): Item | null {
   let nearest: Item | null = null
   for (const other of items) {
-    const decides = other.kind !== 'self' && other.kind !== 'protect'
+    // What stands at another path inside shows nothing of the places outside.
+    const decides = other.kind !== 'self' && other.kind !== 'protect' && other.from === undefined
     if (!decides || other === item || !isWithin(item.path, other.path)) continue
     if (other.path === item.path && rank(other) <= rank(item)) continue
     if (nearest === null || closer(other, nearest)) nearest = other

@@ -38,8 +38,8 @@ const HOLDS: Readonly<Record<MountKind, Holds>> = {
 export function misplaced(mounts: readonly Mount[], { outside, inside }: MountTables): string | null {
   const at = new Map<string, Mounted[]>()
   for (const mounted of inside) at.set(mounted.point, [...(at.get(mounted.point) ?? []), mounted])
-  for (const { kind, path } of mounts) {
-    const judged = placeOf(path, outside)
+  for (const { kind, path, from = path } of mounts) {
+    const judged = placeOf(from, outside)
     if (judged === null || !(at.get(path) ?? []).some(mounted => HOLDS[kind](mounted, judged))) return path
   }
   return null

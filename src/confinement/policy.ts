@@ -17,6 +17,7 @@ import {
 } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { LimitName } from '../outcome.js'
+import { CACHE_INSIDE, cacheEnv, landCache } from './cache-folder.js'
 import { insideEnv } from './inside-env.js'
 import { LIMIT_KINDS } from './limit-units.js'
 import { type HideRules, landHides } from './policy-hides.js'
@@ -47,13 +48,15 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   const writes = landWrites(request, workspace)
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes })
   const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
+  const owner = ownerOf(workspace.path)
+  const cache = landCache({ request, workspace, owner, facts })
   const sockets = landSockets(request.allowSockets ?? [])
   const hides = landHides({
     request,
     workspace,
     reads,
     writes,
-    opened: sockets,
+    opened: [...sockets, ...listOf(cache)],
     system: systemPlaces(facts),
     homes: facts.homes,
   })
@@ -69,10 +72,11 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     unscanned: protection.unscanned,
     ...visibleHides(hides),
     reservations: [...protection.reservations, ...reservations],
-    owner: ownerOf(workspace.path),
+    owner,
     programs: request.programs === null ? null : [...request.programs],
     env: insideEnv({
       extra: request.env,
+      more: cache === null ? {} : cacheEnv(CACHE_INSIDE),
       pathFolders: facts.pathFolders,
       visible,
       notSearched: [workspace.path, ...writes.map(pathOf)],
@@ -85,7 +89,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     nesting: request.nesting === true,
     network: null,
     sockets,
-    cache: null,
+    cache,
     gitCommit: false,
     protectStrict: false,
     staged: [],
@@ -96,7 +100,6 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
 /** Keys of a request that no boundary holds yet, by their flags. A wish that were passed over in silence would be taken for held. */
 const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
   readHost: '--read-host',
-  cache: '--cache',
   protectStrict: '--protect-strict',
   allowHosts: '--allow-host',
   grants: '--grant',
@@ -111,6 +114,10 @@ function refuseUnbuilt(request: PolicyRequest): void {
     if (asked === undefined || asked === false || (Array.isArray(asked) && asked.length === 0)) continue
     throw new Refusal('not-built-yet', { option }, `${option} is not built yet: leave it out`)
   }
+}
+
+function listOf<Item>(item: Item | null): readonly Item[] {
+  return item === null ? [] : [item]
 }
 
 function readFlag(path: string): { readonly path: string; readonly source: string } {

@@ -67,7 +67,7 @@ export function supervisionOf({ policy: { limits } }: LaunchPlan, options: Launc
 
 /** Landed folders that hold nothing of ours: confined processes write there. */
 export function outsideOf({ policy }: LaunchPlan): string[] {
-  return [policy.workspace, ...policy.writes].map(rule => rule.path)
+  return [policy.workspace, ...policy.writes, ...(policy.cache === null ? [] : [policy.cache])].map(rule => rule.path)
 }
 
 /** How the first program hands on its descriptors. */

@@ -11,6 +11,8 @@ export type ConfineChoice = 'off' | 'native' | 'auto' | BoundaryName
 export interface ControlFile {
   readonly path: string
   readonly what: string
+  /** The cache folders of workspaces are in it, and nothing that a process can write in one of them is obeyed. */
+  readonly holdsCaches?: true
 }
 
 /** A policy as flags and configuration spell it. Absent lists are empty; an empty allow-list allows nothing. */
@@ -38,6 +40,8 @@ export interface PolicyRequest {
   readonly readHost?: boolean
   /** `--cache`: a cache folder that outlives the launch, one for each workspace. Absent: false. */
   readonly cache?: boolean
+  /** Our folder in which the cache folders of workspaces are, absolute. Absent: there is no place for one. */
+  readonly cacheFolder?: string
   /** `--allow-nesting`: further sandboxes may be made inside. Absent: false. */
   readonly nesting?: boolean
   /** `--protect-strict`: everything protected that appears is moved aside. Absent: false. */
@@ -195,8 +199,10 @@ export type MountKind = 'read' | 'hide-folder' | 'hide-file' | 'write' | 'self' 
 /** One mount that a rule of the policy comes to. */
 export interface Mount {
   readonly kind: MountKind
-  /** Landed; the same outside and inside. */
+  /** Path inside. */
   readonly path: string
+  /** Landed path outside, where it is another one. */
+  readonly from?: string
   /** A hidden folder that holds a place opened again must be passed through. */
   readonly holdsOpened: boolean
 }

@@ -3,6 +3,7 @@
  * cannot be given unchecked ones (decisions 37).
  */
 import { Refusal } from '../errors.js'
+import type { ControlIndex } from './control-files.js'
 import { isWithin, type LandedPlace, land, landPlace } from './resolve.js'
 import { sameIdentity, shown } from './walk.js'
 import { checkWritableFolder, type FolderRules, type WritableVerdict } from './writable-folder.js'
@@ -12,6 +13,8 @@ export interface LaunchFolderRequest {
   readonly cwd: string
   /** Folders the command may write. Empty: none. */
   readonly grants: readonly string[]
+  /** Our folder outside of the workspace that the command may write as its cache; absent or null: none. */
+  readonly cache?: string | null
   /** Where our private folders of this run stand; a confined process must not be able to write it. */
   readonly privateParent: string
 }
@@ -22,6 +25,8 @@ export interface LaunchFolderRules extends Omit<FolderRules, 'mode' | 'roots' | 
   readonly enterable: readonly LandedPlace[]
   /** Where grants may be: the workspace. */
   readonly grantable: readonly LandedPlace[]
+  /** The cache folder as it was landed, and the control files but the folder of ours that it is in. Absent or null: none. */
+  readonly cache?: { readonly place: LandedPlace; readonly controlFiles: ControlIndex } | null
 }
 
 let make: (cwd: WritableVerdict, grants: readonly WritableVerdict[], privateParent: LandedPlace) => LaunchFolders
@@ -52,15 +57,33 @@ export class LaunchFolders {
 /** Judges the grants (write), the working folder (enter) and the private parent (outside of every grant). First refusal wins. */
 export function checkLaunchFolders(request: LaunchFolderRequest, rules: LaunchFolderRules): LaunchFolders | Refusal {
   // Where all grants land has to be known before any is judged: a link inside one of them can redirect the others.
-  const writes = collect(request.grants, path => landPlace(path, rules))
+  const writes = collect(written(request), path => landPlace(path, rules))
   if (writes instanceof Refusal) return writes
   const toWrite: FolderRules = { ...rules, mode: 'write', roots: rules.grantable, writes }
   const grants = collect(request.grants, path => checkWritableFolder(path, toWrite))
   if (grants instanceof Refusal) return grants
+  const cache = checkCache(request, rules, writes)
+  if (cache instanceof Refusal) return cache
   const cwd = checkWritableFolder(request.cwd, { ...rules, mode: 'enter', roots: rules.enterable, writes })
   if (cwd instanceof Refusal) return cwd
   const privateParent = checkPrivateParent(request.privateParent, rules.cwd, writes)
   return privateParent instanceof Refusal ? privateParent : make(cwd, grants, privateParent)
+}
+
+function written({ grants, cache = null }: LaunchFolderRequest): readonly string[] {
+  return cache === null ? grants : [...grants, cache]
+}
+
+/** A cache folder that no rule knows is in none of the roots. */
+function checkCache(
+  { cache = null }: LaunchFolderRequest,
+  rules: LaunchFolderRules,
+  writes: readonly LandedPlace[],
+): WritableVerdict | null | Refusal {
+  if (cache === null) return null
+  const roots = rules.cache === undefined || rules.cache === null ? [] : [rules.cache.place]
+  const controlFiles = rules.cache?.controlFiles ?? rules.controlFiles
+  return checkWritableFolder(cache, { ...rules, mode: 'write', roots, controlFiles, writes })
 }
 
 function collect<Item>(paths: readonly string[], judge: (path: string) => Item | Refusal): Item[] | Refusal {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openHooks, type RunHooks } from '../../src/cli/hook-options.js'
 import { Given, type OptionValue } from '../../src/cli/parse.js'
+import { cachePlace } from '../../src/confinement/cache-folder.js'
 import { Refusal } from '../../src/errors.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { needs } from '../support/needs.js'
@@ -17,17 +18,25 @@ interface Asked {
   readonly pid1?: boolean
   /** Content of the lock beside the file. */
   readonly lock?: string
+  /** Present: there is a cache folder, and this makes the hooks of it. */
+  readonly cached?: (cache: string) => readonly object[]
 }
 
 async function opened(
   t: Test,
-  { hooks = [], options = {}, pid1 = false, lock }: Asked,
+  { hooks = [], options = {}, pid1 = false, lock, cached }: Asked,
 ): Promise<RunHooks | string | null> {
   const folder = scratch(t)
   const [ws, op] = [join(folder, 'ws'), join(folder, 'op')]
   mkdirSync(ws)
   mkdirSync(op, { mode: 0o755 })
-  writeFileSync(join(op, 'hooks.json'), JSON.stringify({ version: 1, hooks }))
+  const request = {
+    workspace: ws,
+    writeSubtrees: [],
+    ...(cached === undefined ? {} : { cache: true, cacheFolder: join(folder, 'xdg', 'b10x-harness') }),
+  }
+  const all = cached?.(cachePlace(request)?.path ?? '') ?? hooks
+  writeFileSync(join(op, 'hooks.json'), JSON.stringify({ version: 1, hooks: all }))
   if (lock !== undefined) writeFileSync(join(op, 'hooks.lock.json'), lock)
   const bwrap = needs('bubblewrap') === false ? { path: '/usr/bin/bwrap' } : null
   try {
@@ -37,7 +46,7 @@ async function opened(
       given,
       io: { env, cwd: op, kill: new AbortController().signal },
       facts: { home: op, pid1WithoutInit: pid1, bwrap, installHint: 'install it' },
-      request: { workspace: ws, writeSubtrees: [] },
+      request,
       runId: '0123456789abcdef',
     })
     t.teardown(() => run?.close())
@@ -96,4 +105,16 @@ t.test('the private folder of the hooks goes with the run', async t => {
   t.strictSame(names(), [])
   t.equal(await opened(t, { hooks: [{ on: 'before-call', command: ['/nowhere/x'] }] }), 'hook-unsafe')
   t.strictSame(names(), [], 'also where the run is refused')
+})
+
+t.test('B20: a cache folder is in the write set, so no hook program lies there', async t => {
+  const cached = (cache: string): readonly object[] => {
+    mkdirSync(cache, { recursive: true, mode: 0o700 })
+    writeFileSync(join(cache, 'gate'), '#!/bin/sh\n', { mode: 0o755 })
+    writeFileSync(join(cache, '..', 'gate'), '#!/bin/sh\n', { mode: 0o755 })
+    return [{ on: 'stop', command: [join(cache, 'gate')] }]
+  }
+  t.equal(await opened(t, { cached }), 'hook-unsafe')
+  const beside = (cache: string) => cached(cache) && [{ on: 'stop', command: [join(cache, '..', 'gate')] }]
+  t.type((await opened(t, { cached: beside })) ?? '', 'object', 'beside it one may')
 })

@@ -2,13 +2,14 @@
  * What the flags beside folders open, tried for real: as the user the tests run as and, as root, in the workspace of an ordinary
  * user, whose uid launches then have.
  */
-import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
+import { cachePlace } from '../../src/confinement/cache-folder.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
-import type { PolicyRequest } from '../../src/confinement/types.js'
+import type { ControlFile, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
@@ -188,4 +189,95 @@ t.test('the record says what a socket means', { skip }, async t => {
   )
   for (const name of ['no-network', 'no-write-outside', 'reads-limited', 'tree-ends'] as const)
     t.notOk(applied.includes(name), `${name} is not claimed`)
+})
+
+/** A cache request of `ws` below `base`. */
+function cached(base: string): Partial<PolicyRequest> {
+  return { cache: true, cacheFolder: join(base, 'xdg', 'b10x-harness') }
+}
+
+t.test('B20: a cache outlives the launch, for one workspace, and the package managers are told', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const other = join(base, 'other')
+  mkdirSync(other)
+  const write =
+    'echo kept > "$npm_config_cache"; echo "$CARGO_HOME $GOCACHE $GOMODCACHE $PIP_CACHE_DIR $UV_CACHE_DIR $npm_config_cache"'
+  const { out } = await inside(ws, cached(base), write)
+  t.same(
+    out.trim().split(' '),
+    ['cargo', 'go-build', 'go-mod', 'pip', 'uv', 'npm'].map(name => `/home/agent/.cache/${name}`),
+  )
+  const read = 'cat ~/.cache/npm; ls -A ~/.cache; touch ~/.cache/../beside'
+  t.match(await inside(ws, cached(base), read), { status: 0, out: 'kept\nnpm\n' })
+  t.match(await inside(other, cached(base), read), { status: 0, out: '' })
+  t.match(await inside(ws, {}, read), { out: '' })
+  const named = await inside(ws, { ...cached(base), env: { GOCACHE: '/tmp/go' } }, 'echo $GOCACHE $UV_CACHE_DIR')
+  t.equal(named.out, '/tmp/go /home/agent/.cache/uv\n', '--env stands above')
+  const folders = [join(base, 'xdg'), join(base, 'xdg/b10x-harness'), cachePlace(request(ws, cached(base)))?.path ?? '']
+  for (const folder of folders) t.equal(statSync(folder).mode & 0o7777, 0o700, folder)
+  t.same(readdirSync(ws), [], 'nothing in the workspace')
+})
+
+t.test('a cache folder that others could change is refused', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const at = (name: string): string => join(base, name, 'b10x-harness')
+  const folder = (name: string): string => {
+    mkdirSync(at(name), { recursive: true, mode: 0o700 })
+    return cachePlace(request(ws, { cache: true, cacheFolder: at(name) }))?.path ?? ''
+  }
+  mkdirSync(join(base, 'elsewhere'), { mode: 0o700 })
+  const cases: Record<string, () => void> = {
+    'open-base': () => chmodSync(join(folder('open-base'), '..'), 0o750),
+    'open-folder': () => mkdirSync(folder('open-folder'), { mode: 0o755 }),
+    'link-folder': () => symlinkSync(join(base, 'elsewhere'), folder('link-folder')),
+    'link-base': () => {
+      mkdirSync(join(base, 'link-base'))
+      symlinkSync(join(base, 'elsewhere'), at('link-base'))
+    },
+    'plain-file': () => writeFileSync(folder('plain-file'), ''),
+    ...(isRoot ? { foreign: () => chownSync(join(folder('foreign'), '..'), NOBODY, NOBODY) } : {}),
+  }
+  for (const [name, make] of Object.entries(cases)) {
+    make()
+    const refused = await opened(ws, { cache: true, cacheFolder: at(name) })
+    t.match(refused, { code: 'unsupported-rule', details: { rule: '--cache' } }, name)
+  }
+  t.match(await opened(ws, { cache: true }), { code: 'unsupported-rule' }, 'nowhere to be')
+  t.match(await opened(ws, cached(ws)), { code: 'unsupported-rule' }, 'in the workspace')
+  if (isRoot)
+    t.match(await opened(placeFor(t, NOBODY).ws, cached(base)), { code: 'unsupported-rule' }, 'of another user')
+})
+
+t.test('a cache is a write place', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const parts = cached(base)
+  const place = cachePlace(request(ws, parts))?.path ?? ''
+  const control = (path: string, more: Partial<ControlFile> = {}) => ({
+    ...parts,
+    controlFiles: [{ path, what: 'x', ...more }],
+  })
+  const fails = async (asked: Partial<PolicyRequest>): Promise<string> => {
+    const boundary = await opened(ws, asked)
+    if (boundary instanceof Refusal) return boundary.code
+    const outcome = await boundary.run({ argv: ['true'], purpose: 'tool' })
+    return outcome instanceof Refusal ? outcome.code : outcome.ending.kind
+  }
+  t.equal(await fails(parts), 'exited')
+  t.equal(await fails(control(join(place, 'hooks.json'))), 'control-file-inside', 'a control file in it')
+  t.equal(await fails(control(join(base, 'xdg/b10x-harness'))), 'control-file-inside', 'a control folder around it')
+  t.equal(await fails(control(join(base, 'xdg/b10x-harness'), { holdsCaches: true })), 'exited', 'but for our own')
+  t.equal(await fails({ ...parts, hide: [place] }), 'hidden')
+})
+
+t.test('a cache that is swapped between launches is not written', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const boundary = await opened(ws, cached(base))
+  if (boundary instanceof Refusal) throw boundary
+  t.match(await ran(boundary, 'echo > ~/.cache/first'), { status: 0 })
+  const place = boundary.policy.cache?.path ?? ''
+  renameSync(place, `${place}-moved`)
+  mkdirSync(join(base, 'elsewhere'))
+  symlinkSync(join(base, 'elsewhere'), place)
+  await t.rejects(ran(boundary, 'echo > ~/.cache/second'), { code: 'outside-roots' })
+  t.same(readdirSync(join(base, 'elsewhere')), [])
 })

@@ -38,7 +38,12 @@ interface Standing {
 
 /** Roots: the workspace and each `--writable`; all of them count as writable by a confined process. */
 async function standingOf(given: Given, io: Io): Promise<Standing> {
-  const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs: [] })
+  const request = policyRequest(given, {
+    cwd: io.cwd,
+    env: io.env,
+    controlFiles: controlFiles(given, io),
+    programs: [],
+  })
   const facts = await readHostFacts()
   const { workspace, protects, hides, hiddenElsewhere } = landPolicy(request, facts)
   const subtrees = [...given.all('--writable'), ...given.all('--process-write-subtree')]

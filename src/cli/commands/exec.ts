@@ -29,7 +29,12 @@ const NOT_FOUND = 127
 
 export async function exec({ given, words }: Invocation, io: Io): Promise<number> {
   const sink = openOutcomeSink(given, io)
-  const request = policyRequest(given, { cwd: io.cwd, controlFiles: controlFiles(given, io), programs: null })
+  const request = policyRequest(given, {
+    cwd: io.cwd,
+    env: io.env,
+    controlFiles: controlFiles(given, io),
+    programs: null,
+  })
   const tty = given.has('--tty')
   const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
   closeInherited()

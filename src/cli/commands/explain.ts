@@ -16,6 +16,7 @@ export async function explain({ given, words }: Invocation, io: Io): Promise<num
   const programs = given.all('--allow-program')
   const request = policyRequest(given, {
     cwd: io.cwd,
+    env: io.env,
     controlFiles: controlFiles(given, io),
     programs: programs.length === 0 ? null : programs,
   })

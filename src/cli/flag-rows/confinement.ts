@@ -27,6 +27,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
       repeat,
     ],
     ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
+    ['--cache', null, 'keep the caches of npm, pip, cargo, go and uv, one folder for each workspace'],
     ['--allow-socket', 'PATH', 'let processes reach a unix socket of the host', repeat],
     ['--allow-nesting', null, 'let programs make sandboxes of their own inside (browsers, bubblewrap, unshare)'],
   ]),
@@ -38,7 +39,6 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
   ...planned(CONFINED, [
     ['--substrate', 'SOCKET', ''],
     ['--read-host', null, ''],
-    ['--cache', null, ''],
     ['--protect-strict', null, ''],
     ['--allow-host', 'NAME', '', repeat],
     ['--grant', 'NAME', '', repeat],

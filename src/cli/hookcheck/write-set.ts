@@ -1,5 +1,6 @@
 /** What the agent can write, from the words of the command line: the flags of a run, or the policy that explain printed. */
 import { resolve } from 'node:path'
+import { cachePlace } from '../../confinement/cache-folder.js'
 import { Refusal } from '../../errors.js'
 import { walkSteps } from '../../hooks/steps.js'
 import {
@@ -19,22 +20,23 @@ import { readInput } from './read-input.js'
 const POLICY_BYTES_MAX = 16 * 1024 * 1024
 
 /** Null: nobody said, and the audit has to assume. */
-export function writeSetRequest(given: Given, { cwd }: Pick<Io, 'cwd'>): WriteSetRequest | null {
+export function writeSetRequest(given: Given, { cwd, env }: Pick<Io, 'cwd' | 'env'>): WriteSetRequest | null {
   // Also where nothing of it matters here: an option that a run would refuse is refused.
-  const request = policyRequest(given, { cwd, controlFiles: [], programs: given.all('--allow-program') })
+  const request = policyRequest(given, { cwd, env, controlFiles: [], programs: given.all('--allow-program') })
   const policy = given.one('--policy')
   if (policy !== undefined) return policyFile(resolve(cwd, policy))
   const named = given.one('--workspace')
   const grants = ['--writable', '--process-write-subtree'].flatMap(flag =>
     given.all(flag).map((path): NamedPlace => ({ path: resolve(request.workspace, path), source: `${flag} ${path}` })),
   )
-  if (named === undefined && grants.length === 0) return null
+  const cache = cachePlace(request)
+  if (named === undefined && grants.length === 0 && cache === null) return null
   const workspace: NamedPlace = {
     path: request.workspace,
     source: named === undefined ? 'the working folder' : `--workspace ${named}`,
   }
   mustExist(workspace)
-  return { origin: 'given', roots: [workspace, ...grants], held: [] }
+  return { origin: 'given', roots: [workspace, ...grants, ...(cache === null ? [] : [cache])], held: [] }
 }
 
 /** A workspace that is not there is a slip of the keys, and an audit against it would say that all is well. */
@@ -55,9 +57,13 @@ function policyFile(path: string): WriteSetRequest {
   const root = parsed(text)
   if (!isJsonObject(root) || root.version !== 1 || !isJsonObject(root.policy))
     throw bad('it is not what harness explain --json prints')
-  const { workspace, write, protect, bound_on_themselves: bound } = root.policy
+  const { workspace, write, git_open: opened, cache, protect, bound_on_themselves: bound } = root.policy
   const [landed] = rules([workspace ?? null])
-  const writes = rules(write)
+  const writes = [
+    ...rules(write),
+    ...rules(opened ?? []),
+    ...(cache === undefined || cache === null ? [] : rules([cache])),
+  ]
   const protects = rules(protect)
   if (landed === undefined || writes.includes(null) || protects.includes(null) || landed === null)
     throw bad('its policy has no workspace, write and protect rules')
