@@ -100,21 +100,29 @@ type Limits = readonly AppliedLimit[]
  */
 type Entry = 'inherited' | 'attached'
 
-/** Processes in the group that are not the command's: the launcher and its init, or the init alone. */
+/** Processes in the group that are not the command's: a launcher that stays and its init, or the init alone. */
 const OWN_PROCESSES: Readonly<Record<Entry, number>> = { inherited: 2, attached: 1 }
+
+/** Of a launcher that becomes the command. */
+export const NO_OWN_PROCESSES: Readonly<Record<Entry, number>> = { inherited: 0, attached: 0 }
 
 export class LaunchGroup {
   private constructor(
     private readonly folders: Folders,
     private readonly limits: Limits,
     private readonly entry: Entry,
+    private readonly own: number,
   ) {}
 
   /**
    * Makes the groups a plan names; null where it names none. Throws the system's error, with nothing left behind: a limit
    * that the plan says is applied must be.
    */
-  static make({ cgroup, limits }: Pick<LaunchPlan, 'cgroup' | 'limits'>, launchId: string): LaunchGroup | null {
+  static make(
+    { cgroup, limits }: Pick<LaunchPlan, 'cgroup' | 'limits'>,
+    launchId: string,
+    own: Readonly<Record<Entry, number>> = OWN_PROCESSES,
+  ): LaunchGroup | null {
     const parents = parentsOf(cgroup)
     if (parents.length === 0) return null
     for (const [, parent] of parents) removeStaleOnce(parent)
@@ -130,12 +138,12 @@ export class LaunchGroup {
         mkdirSync(folder)
         folders.set(controller, folder)
       }
-      if (entry === 'attached') writeLimits(folders, limits, entry)
+      if (entry === 'attached') writeLimits(folders, limits, own[entry])
     } catch (error) {
       for (const folder of folders.values()) removeNow(folder)
       throw error
     }
-    return new LaunchGroup(folders, limits, entry)
+    return new LaunchGroup(folders, limits, entry, own[entry])
   }
 
   /**
@@ -151,7 +159,7 @@ export class LaunchGroup {
       return spawn()
     } finally {
       for (const folder of folders) moveOurThread(dirname(folder))
-      writeLimits(this.folders, this.limits, this.entry)
+      writeLimits(this.folders, this.limits, this.own)
     }
   }
 
@@ -220,10 +228,10 @@ function isHome(parent: string, membership: string): boolean {
   return home
 }
 
-function writeLimits(folders: Folders, limits: Limits, entry: Entry): void {
+function writeLimits(folders: Folders, limits: Limits, own: number): void {
   for (const { name, value, mechanism } of limits) {
     if (!mechanism.startsWith('cgroup') || (name !== 'memory' && name !== 'pids')) continue
-    const written = name === 'pids' ? value + OWN_PROCESSES[entry] : value
+    const written = name === 'pids' ? value + own : value
     for (const [controller, folder] of folders) {
       for (const { file, optional: mayMiss } of CONTROLLERS[controller].limits[name] ?? []) {
         if (mayMiss && read(folder, file) === null) continue

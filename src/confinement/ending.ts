@@ -78,7 +78,7 @@ const SIGNS: readonly (readonly [LimitName, Sign])[] = [
 ]
 
 /** A limit is how the command ended only where the command did not end well: one that met it and went on has its own status. */
-function bound({ plan, counts }: EndingFacts, status: number): Ending | null {
+export function bound({ plan, counts }: Pick<EndingFacts, 'plan' | 'counts'>, status: number): Ending | null {
   if (status === 0) return null
   for (const [name, sign] of SIGNS) {
     const limit = plan.limits.find(applied => applied.name === name && applied.mechanism !== 'withheld')

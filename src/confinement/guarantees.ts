@@ -1,6 +1,7 @@
 /** What a boundary holds, as data: the same rows stand in the record, in `explain` and in the table of guarantees. */
 import type { AppliedConfinement, BoundaryName, Gap, Guarantee } from '../outcome.js'
 import { socketMeaning } from './socket-meanings.js'
+import { SCOPES_SINCE } from './landlock-rights.js'
 import type { Policy } from './types.js'
 
 /**
@@ -58,15 +59,47 @@ const SEATBELT_GAPS: readonly Gap[] = [
 ]
 
 const BOUNDARY_GAPS: Readonly<Record<GuaranteeRequest['boundary'], readonly Gap[]>> = {
+/** What Landlock does not hold, whatever the policy (Linux Documentation/userspace-api/landlock.rst, "Current limitations"). */
+const LANDLOCK_GAPS: readonly Gap[] = [
+  {
+    guarantee: 'no-write-outside',
+    why: 'content and names are held; modes, owners, times and extended attributes of what the user owns are not, wherever it is, because Landlock does not hold them',
+  },
+  {
+    guarantee: 'reads-limited',
+    why: 'content and listings are held; that a path exists, its size, times and owner, and where a link leads can be asked of any path, and the tables of users and groups are the machine’s',
+  },
+  {
+    guarantee: 'private-home-and-tmp',
+    why: 'HOME and TMPDIR are private folders on the disk, without a size of their own; /tmp and shared memory are closed',
+  },
+  { guarantee: 'dies-with-us', why: SWEPT },
+]
+
+const LANDLOCK_PROC =
+  'the host /proc is shown read-only, so processes outside are listed with their command lines; their memory, environment and descriptors are not readable'
+
+function landlockGaps({ abi, grouped }: NonNullable<GuaranteeRequest['landlock']>): Gap[] {
+  const signals =
+    abi < SCOPES_SINCE ? `; processes of the same user can be signalled (Landlock version ${abi}, ${SCOPES_SINCE} holds that)` : ''
+  return [
+    { guarantee: 'pid-isolation', why: `${LANDLOCK_PROC}${signals}` },
+    ...(grouped ? [] : [{ guarantee: 'tree-ends', why: SWEPT } as const]),
+  ]
+}
+
   bubblewrap: [],
+  landlock: LANDLOCK_GAPS,
   'bubblewrap-hostproc': [HOSTPROC_GAP],
   seatbelt: SEATBELT_GAPS,
 }
 
 export interface GuaranteeRequest {
-  readonly boundary: Extract<BoundaryName, 'bubblewrap' | 'bubblewrap-hostproc' | 'seatbelt'>
+  readonly boundary: Extract<BoundaryName, 'bubblewrap' | 'bubblewrap-hostproc' | 'landlock' | 'seatbelt'>
   readonly policy: Policy
   /** The uid outside. */
+  /** Of the boundary landlock: the version of its interface, and whether a control group holds the tree. */
+  readonly landlock?: { readonly abi: number; readonly grouped: boolean }
   readonly uid: number
 }
 
@@ -75,6 +108,7 @@ export function guaranteesOf({
   boundary,
   policy,
   uid,
+  landlock,
 }: GuaranteeRequest): Pick<AppliedConfinement, 'applied' | 'gaps'> {
   const gaps: Gap[] = [
     ...policy.reservations,
@@ -83,6 +117,7 @@ export function guaranteesOf({
     ...BOUNDARY_GAPS[boundary],
     ...(uid === 0 ? [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' } as const] : []),
   ]
+    ...(landlock === undefined ? [] : landlockGaps(landlock)),
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
   return { applied: ALL.filter(guarantee => !open.has(guarantee)), gaps }
 }

@@ -12,10 +12,12 @@ import { guaranteesOf } from './guarantees.js'
 import { LAUNCHER_ENV, terminalEnv } from './inside-env.js'
 import { planLimits } from './launch-limits.js'
 import { orderMounts } from './mount-order.js'
+import { networkEnv, proxyPort } from './network-env.js'
+import { planLandlock } from './landlock-plan.js'
 import { hideHostSockets } from './policy-sockets.js'
 import { programInside } from './program-inside.js'
 import { planSeatbelt } from './seatbelt-plan.js'
-import { type FilterArch, seccompProgram } from './seccomp-bpf.js'
+import { FILTER_ARCHES, type FilterArch, seccompProgram } from './seccomp-bpf.js'
 import { CHILD_FDS, type FedFile, type HostFacts, type LaunchPlan, type Policy } from './types.js'
 import { unheldRule } from './unheld-rules.js'
 import { groupText, passwdText } from './user-texts.js'
@@ -32,11 +34,8 @@ export interface PlanRequest {
   readonly terminal?: { readonly term: string }
 }
 
-/** Node's names of the processors a filter exists for. */
-const ARCHES: Readonly<Record<string, FilterArch>> = { x64: 'x86_64', arm64: 'aarch64' }
-
 /**
- * Plans one launch. `seatbelt` is planned by `planSeatbelt`, with its refusals. Refuses `not-built-yet` and `boundary-unavailable` for a boundary that cannot be had,
+ * Plans one launch. `seatbelt` is planned by `planSeatbelt`, `landlock` by `planLandlock`, each with its refusals. Refuses `not-built-yet` and `boundary-unavailable` for a boundary that cannot be had,
  * `architecture-unsupported`, `nul-in-argument`, `argument-too-long`, `too-many-words`, the program codes of
  * `program-inside`, and any folder code for a working folder that cannot be landed.
  */
@@ -51,7 +50,13 @@ export function planLaunch({
   const unheld = unheldRule(boundary, landed)
   if (unheld !== null) return unheld
   if (boundary === 'seatbelt') {
-    return terminal === undefined ? planSeatbelt({ policy: landed, facts, command, cwd }) : noTerminal()
+    return terminal === undefined ? planSeatbelt({ policy: online, facts, command, cwd, ...proxyPort(online, proxy) }) : noTerminal()
+  }
+  const policy = terminal === undefined ? online : { ...online, env: terminalEnv(online, terminal.term) }
+  const arch = FILTER_ARCHES[facts.arch]
+  if (boundary === 'landlock') {
+    if (arch === undefined) return unsupported(facts.arch)
+    return planLandlock({ policy: landed, facts, arch, command, cwd, ...(terminal === undefined ? {} : { terminal }) })
   }
   const policy = terminal === undefined ? landed : { ...landed, env: terminalEnv(landed, terminal.term) }
   if (boundary !== 'bubblewrap' && boundary !== 'bubblewrap-hostproc') {
@@ -61,7 +66,6 @@ export function planLaunch({
       `the boundary ${boundary} is not built yet`,
     )
   }
-  const arch = ARCHES[facts.arch]
   if (arch === undefined) return unsupported(facts.arch)
   const bad = launcherRefusal(policy, facts) ?? argumentRefusal(command)
   if (bad !== null) return bad
@@ -134,13 +138,15 @@ function filterFor(arch: FilterArch, nesting: boolean): Uint8Array {
   return bytes
 }
 
-/** Users and groups as seen inside: root, the own one and nobody, whoever else has an account outside. */
-function userFiles(uid: number, gid: number): FedFile[] {
-  const texts = [
-    ['/etc/passwd', passwdText(uid, gid)],
-    ['/etc/group', groupText(gid)],
-  ] as const
-  return texts.map(([path, text], at) => ({ path, fd: CHILD_FDS.files + at, bytes: new TextEncoder().encode(text) }))
+/** Users and groups as seen inside: root, the own one and nobody, whoever else has an account outside; and the end of the bridge. */
+function fedFiles({ network }: Policy, uid: number, gid: number): FedFile[] {
+  const encoder = new TextEncoder()
+  const files: (readonly [path: string, bytes: Uint8Array])[] = [
+    ['/etc/passwd', encoder.encode(passwdText(uid, gid))],
+    ['/etc/group', encoder.encode(groupText(gid))],
+    ...(network === null ? [] : [[BRIDGE_INSIDE, BRIDGE_PROGRAM] as const]),
+  ]
+  return files.map(([path, bytes], at) => ({ path, fd: CHILD_FDS.files + at, bytes }))
 }
 
 /** A launcher that a confined process can replace is none. */

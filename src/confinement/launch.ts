@@ -19,6 +19,7 @@ import { cancelledBy, type Ended, type Supervised } from '../supervise/supervise
 import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { endingOf, memoryTooSmall } from './ending.js'
 import { Release } from './release.js'
+import { launchLandlock } from './landlock-launch.js'
 import { launchSeatbelt } from './seatbelt-launch.js'
 import { heldStdio, type LaunchOptions, outsideOf, spawnPlan, supervisionOf } from './spawn-plan.js'
 import { protectedState, tampered } from './tampering.js'
@@ -38,6 +39,8 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
   if (refusal !== null) throw refusal
   const clock = options.clock ?? systemClock
   const blank = blankOutcome(plan, clock)
+  const { landlock } = plan
+  if (landlock !== undefined) return launchLandlock({ ...plan, landlock }, options, blank)
   if (plan.seatbelt !== undefined) return launchSeatbelt(plan, options, blank)
   if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }
   if (plan.args.length > BWRAP_WORDS_MAX) return { ...blank, ending: tooManyWords(plan) }

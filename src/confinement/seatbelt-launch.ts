@@ -3,14 +3,13 @@
  * and the guardian does the same when we are killed (decisions 16, 20). Not yet run on macOS: tests put a stand-in for
  * sandbox-exec in its place, which applies no profile.
  */
-import { mkdirSync, rmSync } from 'node:fs'
 import { type AppliedLimit, type Ending, NOTHING_CAPTURED, type Outcome } from '../outcome.js'
 import { launcherEnd, ownEnd } from '../supervise/command-status.js'
 import { COOKIE } from '../supervise/cookie-sweep.js'
 import { drained } from '../supervise/drained.js'
 import { endedFacts } from '../supervise/ended-facts.js'
 import { startGuard } from '../supervise/guardian.js'
-import { PrivateFolder } from '../supervise/private-folder.js'
+import { launchFolder } from '../supervise/launch-folder.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
 import { type SpawnPlan, start } from '../supervise/spawn.js'
@@ -32,10 +31,10 @@ export async function launchSeatbelt(
   const before = protectedState(plan.policy)
   const guard = startGuard()
   if ('kind' in guard) return { ...blank, ending: guard }
-  const folder = privateFolder(plan)
+  const folder = launchFolder(outsideOf(plan), null)
   let left = false
   try {
-    const ready = placed(plan, folder, heldStdio(options) === 'given' ? 'given' : 'kept')
+    const ready = placed(plan, folder.path, heldStdio(options) === 'given' ? 'given' : 'kept')
     const cookies = { ...guard.env, [COOKIE]: options.launchId }
     const supervised = await start(
       spawnPlan(ready, options, cookies),
@@ -54,19 +53,9 @@ export async function launchSeatbelt(
     // What could not be seen to end stays the guardian's, and may still write there.
     if (!left) {
       guard.over()
-      rmSync(folder, { recursive: true, force: true })
+      folder.remove()
     }
   }
-}
-
-let shared: PrivateFolder | undefined
-
-/** A folder of this launch alone, in the one of this process, with the two that the environment names. */
-function privateFolder(plan: LaunchPlan): string {
-  shared ??= PrivateFolder.make({ outside: outsideOf(plan) })
-  const folder = shared.fresh('launch')
-  for (const path of [folder, `${folder}/home`, `${folder}/tmp`]) mkdirSync(path, { mode: 0o700 })
-  return folder
 }
 
 function spawnPlan(plan: LaunchPlan, options: LaunchOptions, cookies: Readonly<Record<string, string>>): SpawnPlan {

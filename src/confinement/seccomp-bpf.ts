@@ -13,6 +13,9 @@ import x86_64 from '../../native-profiles/syscalls-x86_64.json' with { type: 'js
 import { assemble, encode, type Instruction, type Line } from './bpf-assembler.js'
 
 export type FilterArch = 'x86_64' | 'aarch64'
+/** Node's names of the processors a filter exists for. */
+export const FILTER_ARCHES: Readonly<Record<string, FilterArch>> = { x64: 'x86_64', arm64: 'aarch64' }
+
 export type FilterAction = 'EPERM' | 'ENOSYS'
 
 export interface FilterOptions {
@@ -23,6 +26,10 @@ export interface FilterOptions {
   readonly network: 'none' | 'open'
   /** Allows namespaces and mounts inside (`--allow-nesting`). */
   readonly nesting: boolean
+  /** `closed` where no ipc namespace keeps the host's queues, semaphores and shared memory away. Absent: open. */
+  readonly ipc?: 'open' | 'closed'
+  /** `closed` where what holds files does not hold their truncation. Absent: open. */
+  readonly truncation?: 'open' | 'closed'
 }
 
 /** A condition on the low 32 bits of an argument: the kernel reads no more of the ones that are compared. */
@@ -39,7 +46,7 @@ export interface FilterRow {
   readonly condition: readonly FilterTest[]
   readonly action: FilterAction
   readonly why: string
-  readonly applies?: 'no-nesting' | 'unix-closed' | 'network-none'
+  readonly applies?: 'no-nesting' | 'unix-closed' | 'network-none' | 'ipc-closed' | 'truncate-closed'
 }
 
 export interface FilterProgram {
@@ -70,6 +77,8 @@ export function filterRows(options: FilterOptions): FilterRow[] {
     'no-nesting': !options.nesting,
     'unix-closed': options.unixSockets === 'closed',
     'network-none': options.network === 'none',
+    'ipc-closed': options.ipc === 'closed',
+    'truncate-closed': options.truncation === 'closed',
   }
   const rows = rules.rows as readonly FilterRow[]
   return rows.filter(

@@ -106,7 +106,8 @@ export function spawnPlan(plan: LaunchPlan, options: LaunchStdio, pty: Pty | nul
   }
 }
 
-function onTerminal(pty: Pty, { stdout, terminal }: LaunchStdio) {
+/** The streams of a command whose terminal is `pty`. */
+export function onTerminal(pty: Pty, { stdout, terminal }: LaunchStdio) {
   const relay = stdout !== 'capture' && 'relay' in stdout ? stdout.relay : null
   const onOpen = (): void => terminal?.onOpen?.(pty)
   const { onShown } = terminal ?? {}

@@ -4,6 +4,8 @@
  */
 import type { AppliedConfinement, AppliedLimit, BoundaryName, Gap, LimitName } from '../outcome.js'
 
+import type { RightSet } from './landlock-rights.js'
+import type { FilterArch } from './seccomp-bpf.js'
 /** `off` launches nothing. `native`: bubblewrap or seatbelt or refuse. `auto`: the strongest rung that works, or refuse. */
 export type ConfineChoice = 'off' | 'native' | 'auto' | BoundaryName
 
@@ -157,6 +159,11 @@ export interface HostFacts {
   readonly homes: readonly string[]
   /**
    * Landed path of bubblewrap; null when it is not installed in a folder that can be trusted. `version` and `options`
+  /**
+   * Version of the kernel's Landlock interface as the system call answers, 0 where there is none; or why it could not be asked. Asking
+   * costs a process, so it is present only after `withLandlock`.
+   */
+  readonly landlock?: { readonly abi: number } | { readonly problem: string }
    * cost a child process and are present only after `describeHost`.
    */
   readonly bwrap: { readonly path: string; readonly version?: string; readonly options?: readonly string[] } | null
@@ -225,6 +232,37 @@ export interface FedFile {
   readonly bytes: Uint8Array
 }
 
+/** One place that a Landlock ruleset opens. */
+export interface LandlockRule {
+  /** Landed. */
+  readonly path: string
+  readonly type: 'folder' | 'file'
+  /** At least one; see `landlock-rights`. */
+  readonly sets: readonly RightSet[]
+  /** The flag, default or table that opens it. */
+  readonly source: string
+  /** What stood there when it was judged; the launcher opens nothing else. */
+  readonly identity: Identity
+}
+
+/** What a launch under Landlock is made of beside the filter. */
+export interface LandlockPlan {
+  /** Version of the kernel's interface, from 1. */
+  readonly abi: number
+  readonly arch: FilterArch
+  readonly rules: readonly LandlockRule[]
+  /** Folders of write grants in which no name can be made, because they hold what is denied. */
+  readonly closed: readonly string[]
+  /** Working folder, landed. */
+  readonly cwd: string
+  /** Options of `launch-limits`, which the launcher sets itself. */
+  readonly rlimits: readonly string[]
+  /** Hard limit of this process on the processes of a user. */
+  readonly processesMax: number
+  /** stdin is a terminal that is to become the command's own. */
+  readonly terminal: boolean
+}
+
 /**
  * A launch, decided: nothing left to look up. Same plan, same argv.
  *
@@ -258,6 +296,8 @@ export interface LaunchPlan {
   readonly limits: readonly AppliedLimit[]
   readonly confinement: AppliedConfinement
   readonly policy: Policy
+  /** Present with the boundary landlock alone, which has no mounts, no options and no fed files, and whose `env` is the command's own. */
+  readonly landlock?: LandlockPlan
   /**
    * The profile that `args` holds, its parameters, and the working folder, landed. Present with the boundary seatbelt alone,
    * which has no mounts, no filter and no fed files, and whose `env` is the command's own.

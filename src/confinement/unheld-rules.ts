@@ -15,6 +15,15 @@ interface Unheld {
 
 const MACOS = 'the macOS boundary shows every path at its own place and cannot show one at another'
 
+const IN_PLACE = 'Landlock shows every path at its own place and cannot show one at another'
+const BUBBLEWRAP = 'use --confine bubblewrap'
+
+const hosts = (why: string): Unheld => ({
+  flag: '--allow-host',
+  asked: ({ network }) => network !== null,
+  why: `${why}; use --confine bubblewrap, or leave it out`,
+})
+
 const UNHELD: Readonly<Partial<Record<BoundaryName, readonly Unheld[]>>> = {
   seatbelt: [
     {
@@ -36,6 +45,35 @@ const UNHELD: Readonly<Partial<Record<BoundaryName, readonly Unheld[]>>> = {
     { flag: '--driver', asked: ({ staged }) => staged.length > 0, why: `${MACOS}; name the program with --read` },
   ],
 }
+  landlock: [
+    {
+      flag: '--allow-nesting',
+      asked: ({ nesting }) => nesting,
+      why: `what Landlock holds may mount nothing, so no sandbox can be made inside; ${BUBBLEWRAP}`,
+    },
+    {
+      flag: '--read-host',
+      asked: ({ readHost }) => readHost,
+      why: `Landlock would open every place beside the secrets one by one, and new ones not at all; name what is needed with --read, or ${BUBBLEWRAP}`,
+    },
+    { flag: '--cache', asked: ({ cache }) => cache !== null, why: `${IN_PLACE}; grant a folder of the workspace` },
+    {
+      flag: '--allow-socket',
+      asked: ({ sockets }) => sockets.length > 0,
+      why: `unix sockets are closed there as a family, because Landlock does not hold which are reached; ${BUBBLEWRAP}`,
+    },
+    {
+      flag: '--allow-host',
+      asked: ({ network }) => network !== null,
+      why: `Landlock holds a connection to its port and not to its address, so the port of the proxy would be open on every machine; ${BUBBLEWRAP}`,
+    },
+    {
+      flag: '--grant git-commit',
+      asked: ({ gitCommit }) => gitCommit,
+      why: `git makes its lock files beside its settings, and a folder in which names can be made has no closed names; ${BUBBLEWRAP}`,
+    },
+    { flag: '--driver', asked: ({ staged }) => staged.length > 0, why: `${IN_PLACE}; name the program with --read` },
+  ],
 
 /** `unsupported-rule` for the first such rule of `policy`, or null. */
 export function unheldRule(boundary: BoundaryName, policy: Policy): Refusal | null {

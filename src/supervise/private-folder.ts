@@ -3,11 +3,12 @@
  * at the next start, told by the pid, start time and pid namespace in its name. One of another pid namespace (a container that
  * shares the folder for temporary files) is left alone, because nobody here can say whether its owner lives.
  */
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { lstatSync, mkdtempSync, readdirSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { Refusal } from '../errors.js'
+import { errnoOf, Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { ownStartTime, pidNamespaceOf, processState, procIsOurs } from './processes.js'
+import { removeTree } from './remove-tree.js'
 
 const PREFIX = 'b10x-harness'
 const NAME = /^b10x-harness-(\d+)-(\d+)-(\d+)-/
@@ -61,7 +62,7 @@ export class PrivateFolder {
   remove(): void {
     if (this.#removed) return
     this.#removed = true
-    rmSync(this.path, { recursive: true, force: true })
+    removeTree(this.path)
   }
 }
 
@@ -93,10 +94,20 @@ export function removeLeftOvers(parent: string): string[] {
     const path = join(parent, name)
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat === undefined || !stat.isDirectory() || stat.uid !== process.getuid?.()) continue
-    rmSync(path, { recursive: true, force: true })
-    removed.push(path)
+    if (removedNow(path)) removed.push(path)
   }
   return removed
+}
+
+/** What cannot be removed now must not keep the next start from starting; it is tried again at the one after. */
+function removedNow(path: string): boolean {
+  try {
+    removeTree(path)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return false
+  }
 }
 
 function ownerLives(pid: number, startTime: string): boolean {

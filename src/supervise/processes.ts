@@ -45,6 +45,23 @@ export function processIds(): number[] {
   return readdirSync('/proc').flatMap(name => (/^[0-9]+$/.test(name) ? [Number(name)] : []))
 }
 
+/** How many threads the processes of `uid` have together, which is what RLIMIT_NPROC counts; those that cannot be seen are not among them. */
+export function tasksOf(uid: number): number {
+  return processIds().reduce((sum, pid) => sum + tasksIn(pid, uid), 0)
+}
+
+function tasksIn(pid: number, uid: number): number {
+  let status: string
+  try {
+    status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return 0
+  }
+  // The real user is who a process is counted for (setrlimit(2)).
+  if (Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]) !== uid) return 0
+  return Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 1)
+}
+
 /** The kernel's last given pid (proc_loadavg(5)); null where it cannot be read. */
 export function lastPid(): number | null {
   try {

@@ -29,7 +29,8 @@ export function openBytes(bytes: Uint8Array, folder: string = temporaryFolder())
 /** Set after opening, because the umask of a caller may take away what a child of another uid needs. */
 const MODE = 0o444
 
-function openUnnamed(folder: string): number {
+/** A new file for reading and writing in `folder` that has no name there any more. Throws the system’s error. */
+export function openUnnamed(folder: string): number {
   if (process.platform === 'linux') {
     try {
       return openSync(folder, O_TMPFILE | constants.O_RDWR, MODE)

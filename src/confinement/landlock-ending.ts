@@ -1,0 +1,92 @@
+/** How a launch under Landlock ended, from what we did, what its launcher said, what the kernel counted. Pure. */
+import { constants } from 'node:os'
+import type { Ending, NotStartedCode } from '../outcome.js'
+import { ownEnd } from '../supervise/command-status.js'
+import { type NotStarted, notStarted } from '../supervise/program.js'
+import type { Ended } from '../supervise/supervised.js'
+import type { Call, readReport } from './call-list.js'
+import { callLines } from './call-list.js'
+import type { GroupCounts } from './cgroup.js'
+import { bound, memoryTooSmall } from './ending.js'
+import type { LaunchPlan } from './types.js'
+
+export interface LandlockEnd {
+  readonly plan: Pick<LaunchPlan, 'limits' | 'command'>
+  readonly ended: Pick<Ended, 'cause' | 'exit'>
+  readonly counts: GroupCounts
+  /** What the launcher could not do; null: it did all, or said nothing. */
+  readonly failure: ReturnType<typeof readReport> | null
+  /** The command was let go. */
+  readonly released: boolean
+  /** Why the command was never let go although everything stood. */
+  readonly problem: NotStarted | null
+}
+
+/**
+ * What we caused, then what kept the command from starting, then a limit that bound, then the plain end. The launcher's words come
+ * through a pipe that is closed when the command begins, so no byte of the command's is ever taken for them.
+ */
+export function landlockEnding({ plan, ended, counts, failure, released, problem }: LandlockEnd): Ending {
+  if (problem !== null) return problem
+  if (ended.cause.kind !== 'by-itself') return ended.cause
+  if (failure !== null) return failed(failure, plan)
+  if (!released) {
+    const tooSmall = counts.memoryKills === 0 ? null : memoryTooSmall(plan)
+    return tooSmall ?? notStarted('sandbox-failed', 'the launcher of Landlock ended before the command was started')
+  }
+  return bound({ plan, counts }, statusOf(ended.exit)) ?? ownEnd(ended.exit)
+}
+
+/** As a shell tells it, which is how limits are told from it. */
+function statusOf(exit: Ended['exit']): number {
+  if (exit?.signal) return 128 + (constants.signals[exit.signal] ?? 0)
+  return exit?.status ?? 0
+}
+
+/** Why execve(2) refuses a program that was judged to be one. */
+const EXECVE: Readonly<Record<string, NotStartedCode>> = {
+  ENOENT: 'interpreter-missing',
+  ENOTDIR: 'interpreter-missing',
+  EACCES: 'no-permission',
+  EPERM: 'no-permission',
+  ENOEXEC: 'not-executable-format',
+  ETXTBSY: 'text-busy',
+  E2BIG: 'argument-list-too-long',
+}
+
+const CHDIR: Readonly<Record<string, NotStartedCode>> = {
+  ENOENT: 'cwd-missing',
+  ENOTDIR: 'cwd-not-a-directory',
+  EACCES: 'no-permission',
+}
+
+function failed({ call, answer }: NonNullable<LandlockEnd['failure']>, { command }: LandlockEnd['plan']): NotStarted {
+  const errno = errnoName(answer)
+  if (call?.call === 'execve') {
+    const [path = ''] = command
+    const text = `${path} could not be started: ${errno ?? answer}`
+    return notStarted(EXECVE[errno ?? ''] ?? 'spawn-failed', text, { path, errno })
+  }
+  if (call?.call === 'chdir') {
+    const text = `the working folder cannot be entered: ${errno ?? answer}`
+    return notStarted(CHDIR[errno ?? ''] ?? 'sandbox-failed', text, { errno })
+  }
+  const moved = call !== null && (call.call === 'compare' || (call.call === 'openat' && errno === 'ENOENT'))
+  if (moved) {
+    const text = `what stands at ${JSON.stringify(call.what)} is not what was judged: something moved it meanwhile; nothing of the command was run: try again when nothing moves it`
+    return notStarted('changed-while-checked', text, { path: call.what, errno })
+  }
+  return notStarted('sandbox-failed', `landlock: ${failedWords(call)}: ${errno ?? answer}`, { errno })
+}
+
+function failedWords(call: Call | null): string {
+  if (call === null) return 'the list of calls cannot be mapped'
+  return `${call.what}: ${callLines([call]).join('')}`
+}
+
+const ERRNOS = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]))
+
+/** The name of the error that an answer of the kernel is; undefined for one that is none. */
+function errnoName(answer: bigint): string | undefined {
+  return answer < 0n && answer > -4_096n ? (ERRNOS.get(Number(-answer)) ?? `E${-answer}`) : undefined
+}
