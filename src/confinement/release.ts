@@ -9,9 +9,11 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { TIE_MS } from '../bounds.js'
 import { type Mount, readMounts } from '../paths/mounts.js'
 import { shown } from '../paths/walk.js'
 import { BwrapStatus } from '../supervise/bwrap-status.js'
+import { systemClock } from '../supervise/deadline.js'
 import type { NamespaceTree } from '../supervise/namespace-kill.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Supervised } from '../supervise/supervised.js'
@@ -27,8 +29,9 @@ export interface Held {
   readonly plan: Pick<LaunchPlan, 'seccomp' | 'mounts'>
 }
 
-/** How often init is looked at between two rounds of the event loop before it counts as stuck. */
-const LOOKS_MAX = 5_000
+/** Looks at init without a pause: it needs no more. After those it is left the processor that the looks would take. */
+const LOOKS_AT_ONCE = 100
+const LOOK_PAUSE_MS = 2
 
 export class Release {
   /** The command was let go. */
@@ -82,15 +85,16 @@ export class Release {
       const text = `the sandbox could not be put into its control group: ${String(error)}`
       return this.#giveUp(notStarted('sandbox-failed', text))
     }
-    this.#letGo(0)
+    this.#letGo(0, systemClock.now())
   }
 
-  #letGo(looks: number): void {
+  #letGo(looks: number, since: number): void {
     if (this.#over) return
     const init = this.#init
     if (init !== null && isArmed(init, this.held.plan.seccomp.length > 0)) this.#letGoWhereJudged(init)
-    else if (looks < LOOKS_MAX) setImmediate(() => this.#letGo(looks + 1))
-    else {
+    else if (systemClock.now() - since < TIE_MS) {
+      systemClock.after(looks < LOOKS_AT_ONCE ? 0 : LOOK_PAUSE_MS, () => this.#letGo(looks + 1, since))
+    } else {
       const text = 'the init of the sandbox could not be seen to have tied its life to ours'
       this.#giveUp(notStarted('sandbox-failed', text))
     }

@@ -9,7 +9,11 @@ export interface Clock {
   now(): number
   /** Milliseconds since the epoch, for the record only. */
   wall(): number
-  /** Calls `then` once after `ms`, for 0 in the next round of the event loop; the returned function forgets it. */
+  /**
+   * Calls `then` once after `ms`, for 0 in the next round of the event loop; the returned function forgets it. What has come in
+   * by then is taken first: a process that was kept from the processor finds its timers due before it has read what came in
+   * time, and would conclude that nothing did.
+   */
   after(ms: number, then: () => void): () => void
 }
 
@@ -24,8 +28,14 @@ export const systemClock: Clock = {
       const immediate = setImmediate(then)
       return () => clearImmediate(immediate)
     }
-    const timer = setTimeout(then, ms)
-    return () => clearTimeout(timer)
+    let round: NodeJS.Immediate | undefined
+    const timer = setTimeout(() => {
+      round = setImmediate(then)
+    }, ms)
+    return () => {
+      clearTimeout(timer)
+      clearImmediate(round)
+    }
   },
 }
 

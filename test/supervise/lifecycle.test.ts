@@ -1,9 +1,14 @@
-/** The lifecycle table, limits and timers: no process is started here. */
+/** The lifecycle table, limits, timers, and what comes of them on a machine that gives us no time. */
+import { spawn } from 'node:child_process'
+import { Socket } from 'node:net'
 import t from 'tap'
+import { DRAIN_MS } from '../../src/bounds.js'
 import { isRefusal } from '../../src/errors.js'
-import { graceMs, limitMs, Timers } from '../../src/supervise/deadline.js'
+import { BwrapStatus } from '../../src/supervise/bwrap-status.js'
+import { graceMs, limitMs, systemClock, Timers } from '../../src/supervise/deadline.js'
 import { LIFECYCLE, type State, step } from '../../src/supervise/lifecycle.js'
 import { HandClock } from '../support/hand-clock.js'
+import { needs } from '../support/needs.js'
 
 t.test('the table', async t => {
   const cases: [State, Parameters<typeof step>[1], State, string[]][] = [
@@ -65,4 +70,34 @@ t.test('timers by name', async t => {
   clock.pass(100)
   t.same(fired, ['b'], 'nothing fires after clear')
   t.equal(clock.waiting, 0)
+})
+
+/** Keeps the event loop from turning, as a machine does that gives us no processor. */
+function starve(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end) {
+    // nothing
+  }
+}
+
+t.test('a timer that comes late lets what has come in go first', { skip: needs('linux') }, async t => {
+  const holder = spawn('/bin/sh', ['-c', `echo '{"exit-code": 3}'; exec sleep 60`], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  t.teardown(() => holder.kill('SIGKILL'))
+  const { stdout } = holder
+  if (!(stdout instanceof Socket)) throw new Error('no socket')
+  const status = new BwrapStatus(stdout, () => undefined)
+  const order: string[] = []
+  stdout.once('data', () => order.push('data'))
+  systemClock.after(10, () => order.push('timer'))
+  const drained = status.drained()
+  starve(DRAIN_MS + 150)
+  await drained
+  t.equal(status.exitCode, 3, 'what was said in time is heard, however late we look')
+  t.same(order, ['data', 'timer'])
+  const forgotten = systemClock.after(1, () => order.push('forgotten'))
+  await new Promise<void>(resolve => setTimeout(() => resolve(forgotten()), 1))
+  await new Promise(resolve => setTimeout(resolve, 10))
+  t.notOk(order.includes('forgotten'), 'in the round between as well')
 })
