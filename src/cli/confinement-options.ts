@@ -20,7 +20,7 @@ const CHOICES: readonly ConfineChoice[] = [
 ]
 
 /** Those that a refusal may advise: the others are known by name and do not stand. */
-const ADVISED = CHOICES.filter(name => name !== 'landlock' && name !== 'container')
+const ADVISED = CHOICES.filter(name => name !== 'container')
 
 /** Commands whose work is to launch: `off` is refused there and `auto` is the default (decisions 1). */
 const LAUNCHES: ReadonlySet<CommandName> = new Set(['exec', 'explain'])
@@ -76,8 +76,11 @@ export function policyRequest(given: Given, { cwd, env, controlFiles, programs }
     env: parseEnv(given.all('--env')),
     limits: parseLimits(given.all('--limit')),
     controlFiles,
+    allowHosts: given.all('--allow-host'),
     allowSockets: absolute(given.all('--allow-socket')),
     cache: given.has('--cache'),
+    grants: given.all('--grant'),
+    protectStrict: given.has('--protect-strict'),
     ...(caches === undefined ? {} : { cacheFolder: caches }),
     nesting: given.has('--allow-nesting'),
     ...(cgroupRoot === undefined ? {} : { cgroupRoot: resolve(cwd, cgroupRoot) }),

@@ -29,7 +29,8 @@ export function fileReach({ request, policy, writeScope, cwd, homes }: ReachOpti
     workspace,
     reads,
     hides: [...hides, ...hiddenElsewhere],
-    protects: policy?.protects ?? [],
+    // A file tool is no git: what the grant opens is git's to write.
+    protects: [...(policy?.protects ?? []), ...(policy?.gitOpen ?? [])],
     protectedNames: protectedNames(request.unprotect),
     controlFiles: policy === null ? NO_CONTROL_FILES : controls,
     homes,

@@ -11,6 +11,9 @@ const NEED_A_BOUNDARY = [
   '--env',
   '--cgroup-root',
   '--cache',
+  '--grant',
+  '--protect-strict',
+  '--allow-host',
   '--allow-socket',
   '--allow-nesting',
 ]

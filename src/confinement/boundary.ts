@@ -4,68 +4,28 @@
  */
 import { GRACE_MS_DEFAULT } from '../bounds.js'
 import { isRefusal, Refusal } from '../errors.js'
-import type { Emit } from '../events.js'
+import type { ProxyPlace } from '../network/proxy-env.js'
 import { type AppliedConfinement, type BoundaryName, type Ending, type Outcome, outcomeRecord } from '../outcome.js'
-import { checkLaunchFolders, type LaunchFolderRules } from '../paths/launch-folders.js'
-import { protectedNames } from '../paths/protected-names.js'
+import { checkLaunchFolders, type LaunchFolderRules, replacedGrant } from '../paths/launch-folders.js'
 import { eitherSignal } from '../supervise/on-abort.js'
 import { temporaryFolder } from '../supervise/private-folder.js'
 import { terminalRefusal } from '../supervise/pty.js'
-import type { Input } from '../supervise/stdio.js'
-import { chooseBoundary } from './choose.js'
+import { sweep } from './aftermath.js'
+import { chooseBoundary, factsForChoice } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
+import { Gate } from './gate.js'
 import { readBoundSockets } from './host-facts.js'
 import { PATH_INSIDE } from './inside-env.js'
-import { knownFailure, meansNoFreshProc } from './known-failures.js'
+import { neither, rungsWithout, unavailable } from './ladder.js'
+import { withLandlock } from './landlock-start.js'
 import { launch } from './launch.js'
+import type { BoundaryRequest, RunRequest } from './launch-requests.js'
 import { planLaunch } from './launch-plan.js'
-import { planted } from './planted.js'
 import { landPolicy } from './policy.js'
 import { proved, remember } from './proved.js'
-import type { Stream, TerminalWish } from './spawn-plan.js'
-import type { ConfineChoice, HostFacts, LaunchPlan, Policy, PolicyRequest } from './types.js'
+import type { HostFacts, LaunchPlan, Policy } from './types.js'
 
-export interface BoundaryRequest {
-  readonly confine: ConfineChoice
-  readonly request: PolicyRequest
-  readonly facts: HostFacts
-  /** 16 hex digits; begins every launch id. */
-  readonly runId: string
-  readonly onEvent: Emit
-  /** `now`: a real launch before this returns, once per process and bubblewrap. `launch`: the first launch is the probe (decisions 2). */
-  readonly probe: 'now' | 'launch'
-  /**
-   * Asked at each launch. Aborted: what is left of that launch's grace is skipped. Absent: only a launch's own `kill` does
-   * that.
-   */
-  readonly kill?: () => AbortSignal
-}
-
-export interface RunRequest {
-  /** At least the program. */
-  readonly argv: readonly string[]
-  /** Relative to the workspace; absent: the workspace. */
-  readonly cwd?: string
-  readonly purpose: 'tool' | 'exec' | 'probe'
-  readonly callId?: string
-  /** Where the events of this launch go; absent: where the boundary's go. */
-  readonly emit?: Emit
-  /** Absent: null. */
-  readonly stdin?: Input
-  /** Absent: captured. */
-  readonly stdout?: Stream
-  readonly stderr?: Stream
-  /** Absent: none. Present: the command has a terminal that programs know as `term`; see `launch`. */
-  readonly terminal?: TerminalWish & { readonly term: string }
-  /** Milliseconds; the policy's wall limit stands above it. Absent: that limit. */
-  readonly wallMs?: number
-  /** TERM to KILL; absent: 2 s. */
-  readonly graceMs?: number
-  /** Aborted with a `CancelledBy` as reason. Absent: only `close()` cancels. */
-  readonly signal?: AbortSignal
-  /** Aborted: what is left of the grace is skipped. */
-  readonly kill?: AbortSignal
-}
+export type { BoundaryRequest, RunRequest }
 
 /**
  * Lands the policy, chooses the boundary and, for `probe: 'now'`, tries it. Returned refusals: those of `landPolicy`,
@@ -73,12 +33,13 @@ export interface RunRequest {
  */
 export async function openBoundary(options: BoundaryRequest): Promise<Boundary | Refusal> {
   try {
-    const names = chooseBoundary(options.confine, options.facts)
+    const facts = await factsForChoice(options.confine, options.facts)
+    const names = chooseBoundary(options.confine, facts)
     if (names instanceof Refusal) return names
-    const policy = landPolicy(options.request, options.facts)
-    const rules = launchFolderRules(policy, options.request, options.facts)
+    const policy = landPolicy(options.request, facts)
+    const rules = launchFolderRules(policy, options.request, facts)
     if (rules instanceof Refusal) return rules
-    const boundary = new Boundary({ options, policy, rules, names })
+    const boundary = new Boundary({ options, facts, policy, rules, names })
     return options.probe === 'launch' ? boundary : ((await boundary.probe()) ?? boundary)
   } catch (error) {
     if (isRefusal(error)) return error
@@ -86,8 +47,12 @@ export async function openBoundary(options: BoundaryRequest): Promise<Boundary |
   }
 }
 
+/** The plan in one boundary; without a place of a proxy it is for reading. */
+type PlanFor = (boundary: BoundaryName, proxy?: ProxyPlace) => LaunchPlan | Refusal
+
 interface Standing {
-  readonly options: BoundaryRequest
+  readonly options: Omit<BoundaryRequest, 'facts'>
+  readonly facts: HostFacts
   readonly policy: Policy
   readonly rules: LaunchFolderRules
   /** Candidates, strongest first. */
@@ -104,19 +69,24 @@ export class Boundary {
   readonly policy: Policy
   readonly #standing: Standing
   #candidates: readonly BoundaryName[]
+  /** Why the strongest of `names` is none of them any more. */
+  #fallen: Refusal<'boundary-unavailable'> | null = null
+  /** With what the weaker boundaries need to know, once they are candidates. */
+  #facts: HostFacts
   /** Null until something has been planned. */
   #confinement: AppliedConfinement | null = null
   #launches = 0
   #closed = false
-  /** Something other than a probe was started. */
-  #launched = false
+  /** Something other than a probe was started since the last look through the grants. */
+  #unswept = false
   readonly #tampered = new Set<string>()
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
   constructor(standing: Standing) {
-    const known = proved(standing.options.facts, standing.names)
+    const known = proved(standing.facts, standing.names)
     this.#standing = standing
+    this.#facts = standing.facts
     this.policy = standing.policy
     this.#candidates = known === null ? standing.names : [known]
   }
@@ -136,17 +106,31 @@ export class Boundary {
   #planProbe(): LaunchPlan | Refusal {
     const [first] = this.#candidates
     if (first === undefined) throw new Error('no boundary to try')
-    return probePlan(this.#standing, first)
+    return this.#probePlan(first)
+  }
+
+  /** A probe is ours, so the operator's list of programs and search path do not speak of it. */
+  #probePlan(boundary: BoundaryName, proxy?: ProxyPlace): LaunchPlan | Refusal {
+    const env = { ...this.policy.env, PATH: PATH_INSIDE }
+    return planLaunch({
+      boundary,
+      policy: { ...this.policy, env, programs: null },
+      facts: this.#facts,
+      command: PROBE_ARGV,
+      ...(proxy === undefined ? {} : { proxy }),
+    })
   }
 
   /** Launches `true` for real unless this process has done so here; null when the boundary holds. */
   async probe(): Promise<Refusal | null> {
-    const { facts } = this.#standing.options
-    if (proved(facts, this.#candidates) !== null) {
+    // What another policy has proved says nothing of the listener inside.
+    if (this.policy.network === null && proved(this.#facts, this.#candidates) !== null) {
       const plan = this.#planProbe()
       return plan instanceof Refusal ? plan : null
     }
-    const outcome = await this.#launch({ argv: PROBE_ARGV, purpose: 'probe' }, name => probePlan(this.#standing, name))
+    const outcome = await this.#launch({ argv: PROBE_ARGV, purpose: 'probe' }, (name, proxy) =>
+      this.#probePlan(name, proxy),
+    )
     if (outcome instanceof Refusal) return outcome
     if (outcome.ending.kind === 'exited' && outcome.ending.status === 0) return null
     return unavailable(this.confinement.boundary, `a launch of "true" ended as ${JSON.stringify(outcome.ending)}`)
@@ -159,16 +143,17 @@ export class Boundary {
   async run(request: RunRequest): Promise<Outcome | Refusal> {
     const noTerminal = request.terminal === undefined ? null : await terminalRefusal()
     if (noTerminal !== null) return noTerminal
-    const { policy, options } = this.#standing
-    const planned = (boundary: BoundaryName) =>
+    const { policy } = this.#standing
+    const planned: PlanFor = (boundary, proxy) =>
       planLaunch({
         boundary,
         policy,
         // A listener that came since the policy was landed is covered as well.
-        facts: { ...options.facts, boundSockets: readBoundSockets() },
+        facts: { ...this.#facts, boundSockets: readBoundSockets() },
         command: request.argv,
         ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
         ...(request.terminal === undefined ? {} : { terminal: request.terminal }),
+        ...(proxy === undefined ? {} : { proxy }),
       })
     const running = this.#launch(request, planned)
     this.#running.add(running)
@@ -184,13 +169,17 @@ export class Boundary {
 
   /**
    * What the launches so far have done to protected places, one line each: what each launch's outcome told
-   * (`Outcome.tampered`), then what a look through the write grants finds (`planted`). It costs as much as landing the
-   * policy did, so it is meant for the end, not for each launch. Empty: nothing, no launch, or no write grant.
+   * (`Outcome.tampered`), then what a look through the write grants finds, which moves aside what git on the host would obey.
+   * The look costs as much as landing the policy did and is left out where nothing was launched since the last one, so it is
+   * meant for the end and for right before a program of the host runs. Empty: nothing, no launch, or nothing writable.
    */
   verify(): readonly string[] {
-    if (!this.#launched || this.policy.writes.length === 0) return []
-    const names = protectedNames(this.#standing.options.request.unprotect)
-    return [...new Set([...this.#tampered, ...planted({ policy: this.policy, names })])]
+    if (this.#unswept && this.policy.writes.length > 0) {
+      // What still runs can write after the look.
+      this.#unswept = this.#running.size > 0
+      for (const line of sweep(this.policy, this.#standing.options.request.unprotect)) this.#tampered.add(line)
+    }
+    return [...this.#tampered]
   }
 
   /** Ends what still runs and waits for it. Later launches are refused by their cancelled signal. */
@@ -202,59 +191,71 @@ export class Boundary {
   }
 
   /**
-   * Tries the next candidate where the first fails for what the next does without: a fresh /proc. A failed one has started
-   * nothing of the command. Everything else refuses: a shortage that passes must not leave a weaker boundary behind.
+   * Tries the next candidate where the first fails for what the next does without (`ladder.ts`). A failed one has started
+   * nothing of the command. Everything else refuses.
    */
   async #launch(
     request: RunRequest,
-    planFor: (name: BoundaryName) => LaunchPlan | Refusal,
+    planFor: PlanFor,
   ): Promise<Outcome | Refusal> {
     for (;;) {
       const [name, ...weaker] = this.#candidates
       if (name === undefined) throw new Error('no boundary left')
-      const plan = planFor(name)
-      if (plan instanceof Refusal) return plan
-      const outcome = await this.#launchPlan(request, plan)
-      if (outcome instanceof Refusal) return outcome
+      const outcome = await this.#launchIn(name, request, planFor)
+      if (outcome instanceof Refusal) return this.#fallen === null ? outcome : neither(this.#fallen, name, outcome)
       const { ending } = outcome
       if (ending.kind !== 'not-started' || ending.code !== 'sandbox-failed') {
         this.#holds(name, outcome)
         return outcome
       }
-      if (proved(this.#standing.options.facts, [name]) !== null) return outcome
-      if (weaker.length === 0 || !meansNoFreshProc(ending.message)) return unavailable(name, ending.message)
-      if (this.#candidates[0] === name) this.#candidates = weaker
+      if (proved(this.#facts, [name]) !== null) return outcome
+      const next = rungsWithout(ending.message, weaker)
+      const failed = unavailable(name, ending.message)
+      if (next.length === 0) return this.#fallen === null ? failed : neither(this.#fallen, name, failed)
+      this.#fallen ??= failed
+      if (this.#candidates[0] === name) this.#candidates = next
+    }
+  }
+
+  /** The proxy of a launch is there before its plan and goes with it, whatever happens. */
+  async #launchIn(name: BoundaryName, request: RunRequest, planFor: PlanFor): Promise<Outcome | Refusal> {
+    const { network } = this.policy
+    if (name === 'landlock') this.#facts = await withLandlock(this.#facts)
+    const gate = network === null ? undefined : await Gate.open(name, network, this.#standing.options.network)
+    try {
+      const plan = planFor(name, gate?.place)
+      return plan instanceof Refusal ? plan : await this.#launchPlan(request, plan, gate)
+    } finally {
+      await gate?.close()
     }
   }
 
   /** What we ended may never have come as far as the command. */
   #holds(name: BoundaryName, outcome: Outcome): void {
     if (!CAME_TO_ITS_END.has(outcome.ending.kind)) return
-    remember(this.#standing.options.facts, name)
+    remember(this.#facts, name, this.#standing.names)
     this.#candidates = [name]
     this.#confinement = outcome.confinement
   }
 
-  async #launchPlan(request: RunRequest, plan: LaunchPlan): Promise<Outcome | Refusal> {
+  async #launchPlan(request: RunRequest, plan: LaunchPlan, gate: Gate | undefined): Promise<Outcome | Refusal> {
     const { options, policy, rules } = this.#standing
     const folders = checkLaunchFolders(
-      {
-        cwd: request.cwd ?? '.',
-        grants: policy.writes.map(rule => rule.path),
-        cache: policy.cache?.path ?? null,
-        privateParent: temporaryFolder(),
-      },
+      { cwd: request.cwd ?? '.', grants: policy.writes.map(rule => rule.path), cache: policy.cache?.path ?? null, privateParent: temporaryFolder() },
       rules,
     )
     if (folders instanceof Refusal) return folders
+    const replaced = replacedGrant(folders, policy.writes)
+    if (replaced !== null) return replaced
     const kill = request.kill ?? options.kill?.()
     const emit = request.emit ?? options.onEvent
     const launch_id = `${options.runId}-${++this.#launches}`
     const { boundary, applied, gaps } = plan.confinement
+    const ids = { launch_id, ...(request.callId === undefined ? {} : { call_id: request.callId }) }
+    gate?.tells(denied => emit({ kind: 'network-denied', ...ids, ...denied }))
     emit({
       kind: 'launch-started',
-      launch_id,
-      ...(request.callId === undefined ? {} : { call_id: request.callId }),
+      ...ids,
       purpose: request.purpose,
       argv0: request.argv[0] ?? '',
       confinement: { boundary, applied, gaps },
@@ -270,26 +271,14 @@ export class Boundary {
       wallMs: Math.min(request.wallMs ?? policy.limits.wall, policy.limits.wall),
       graceMs: request.graceMs ?? GRACE_MS_DEFAULT,
       launchId: launch_id,
+      ...(gate === undefined ? {} : { onListener: listener => gate.serve(listener) }),
     })
-    const outcome = await launched.finally(() => ends?.release())
-    if (request.purpose !== 'probe' && outcome.ending.kind !== 'not-started') this.#launched = true
+    const ended = await launched.finally(() => ends?.release())
+    const denied = (await gate?.close(ended.ending)) ?? []
+    const outcome = denied.length === 0 ? ended : { ...ended, network_denied: denied }
+    if (request.purpose !== 'probe' && outcome.ending.kind !== 'not-started') this.#unswept = true
     for (const line of outcome.tampered) this.#tampered.add(line)
     emit({ kind: 'launch-ended', launch_id, outcome: outcomeRecord(outcome) })
     return outcome
   }
-}
-
-/** A probe is ours, so the operator's list of programs and search path do not speak of it. */
-function probePlan({ options, policy }: Standing, boundary: BoundaryName): LaunchPlan | Refusal {
-  const env = { ...policy.env, PATH: PATH_INSIDE }
-  return planLaunch({ boundary, policy: { ...policy, env, programs: null }, facts: options.facts, command: PROBE_ARGV })
-}
-
-function unavailable(boundary: string, text: string): Refusal {
-  const { probe, fix } = knownFailure(text)
-  return new Refusal(
-    'boundary-unavailable',
-    { boundary, probe, text, fix },
-    `the boundary ${boundary} could not be set up (${probe}): ${text}; nothing was run; ${fix}`,
-  )
 }

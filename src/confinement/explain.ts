@@ -1,6 +1,7 @@
 /** A plan in words and as data, without starting anything: what each rule is and where it came from, and the exact recipe. Pure. */
 import { Refusal } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
+import { ruleText } from '../network/allow-rules.js'
 import type { AppliedLimit, Gap } from '../outcome.js'
 import { CACHE_INSIDE } from './cache-folder.js'
 import { limitText } from './limit-units.js'
@@ -34,11 +35,13 @@ function renderSection({ title, lines, empty = 'none' }: Section): string {
 }
 
 function refusalSections({ code, message }: Refusal, policy: Policy): Section[] {
-  return [{ title: 'refused', lines: [`${code}: ${message}`] }, ...policySections(policy, 'none')]
+  return [{ title: 'refused', lines: [`${code}: ${message}`] }, ...policySections(policy, ['none'])]
 }
 
-function networkLine({ seatbelt }: LaunchPlan): string {
-  return seatbelt === undefined ? 'none: a loopback of its own' : 'none: no loopback either'
+function networkLines({ seatbelt, policy: { network } }: LaunchPlan): readonly string[] {
+  if (network === null) return [seatbelt === undefined ? 'none: a loopback of its own' : 'none: no loopback either']
+  const reached = network.hosts.map(rule => `${ruleText(rule)}  (${word(rule.source)})`)
+  return [...reached, 'through a proxy of ours, which looks names up: no resolver is needed inside, and none is shown']
 }
 
 function planSections(plan: LaunchPlan): Section[] {
@@ -49,7 +52,7 @@ function planSections(plan: LaunchPlan): Section[] {
       lines: [boundary, ...(identity === null ? [] : [`as uid ${identity.uid}, gid ${identity.gid}`])],
     },
     { title: 'command', lines: plan.command.map(word) },
-    ...policySections(policy, networkLine(plan)),
+    ...policySections(policy, networkLines(plan)),
     { title: 'limits', lines: plan.limits.map(limitLine) },
     { title: 'holds', lines: confinement.applied },
     {
@@ -78,7 +81,7 @@ function recipeSections({ seatbelt, seccomp }: LaunchPlan): Section[] {
   ]
 }
 
-function policySections(policy: Policy, network: string): Section[] {
+function policySections(policy: Policy, network: readonly string[]): Section[] {
   const { programs, watched, selfBinds, hiddenElsewhere } = policy
   return [
     { title: 'workspace', lines: [ruleLine(policy.workspace)] },
@@ -92,13 +95,23 @@ function policySections(policy: Policy, network: string): Section[] {
       title: `cache, a write place, shown as ${CACHE_INSIDE}`,
       lines: policy.cache === null ? [] : [ruleLine(policy.cache)],
     },
+    {
+      title: 'git folders that commits may write, but for what is protected in them',
+      lines: policy.gitOpen.map(ruleLine),
+      empty: policy.gitCommit ? 'none: there is no repository to open' : 'none',
+    },
     { title: 'protected inside write grants', lines: policy.protects.map(ruleLine) },
     { title: 'bound on themselves, so that they cannot be renamed', lines: selfBinds.map(word) },
-    { title: 'watched: absent now, reported when they appear', lines: watched.map(pathLine) },
+    {
+      title: policy.protectStrict
+        ? 'watched: absent now, moved aside when they appear (--protect-strict)'
+        : 'watched: absent now, reported when they appear, moved aside where git would obey them',
+      lines: watched.map(pathLine),
+    },
     { title: 'hidden', lines: policy.hides.map(ruleLine) },
     { title: 'hidden, and shown by no other rule', lines: hiddenElsewhere.map(pathLine) },
     { title: 'programs', lines: programs ?? ['any: the command is the caller’s own'] },
-    { title: 'network', lines: [network] },
+    { title: 'network', lines: network },
     { title: 'sockets of the host that may be reached', lines: policy.sockets.map(socketLine) },
     { title: 'sandboxes inside', lines: [policy.nesting ? 'may be made (--allow-nesting)' : 'none can be made'] },
     {
@@ -155,7 +168,7 @@ function explanationJson(plan: LaunchPlan | Refusal, policy: Policy): JsonObject
     version: 1,
     refusal: refused ? { code: plan.code, message: plan.message, details: plain(plan.details) } : null,
     policy: policyJson(policy),
-    environment: { ...(refused || plan.seatbelt === undefined ? policy.env : plan.env) },
+    environment: { ...(refused ? policy.env : plan.seatbelt === undefined ? plan.policy.env : plan.env) },
     boundary: refused ? null : plan.boundary,
     identity: refused ? null : plain(plan.identity),
     command: refused ? null : [...plan.command],
@@ -175,14 +188,17 @@ function policyJson(policy: Policy): JsonObject {
     workspace: plain(workspace),
     read: plain(reads),
     write: plain(writes),
+    git_open: plain(policy.gitOpen),
     protect: plain(protects),
     bound_on_themselves: [...selfBinds],
     watched: plain(watched),
+    protect_strict: policy.protectStrict,
     hide: plain(hides),
     hidden_elsewhere: plain(hiddenElsewhere),
     sockets: policy.sockets.map(rule => ({ ...(plain(rule) as JsonObject), means: socketMeaning(rule.path).what })),
     cache: plain(policy.cache),
     nesting: policy.nesting,
+    network: plain(policy.network?.hosts.map(rule => ({ ...rule, text: ruleText(rule) })) ?? null),
     links: plain(policy.links),
     programs: policy.programs === null ? null : [...policy.programs],
     limits: plain(policy.limits),

@@ -102,9 +102,11 @@ const CALLED: ReadonlySet<string> = new Set([
   ...['difftool', 'mergetool', 'browser', 'man', 'guitool'].flatMap(tool => [`${tool}.cmd`, `${tool}.path`]),
   ...['receivepack', 'uploadpack', 'vcs'].map(name => `remote.${name}`),
   ...['smtpserver', 'sendmailcmd', 'tocmd', 'cccmd', 'headercmd'].map(name => `sendemail.${name}`),
+  ...['path', 'clean', 'smudge', 'standalonetransferagent'].map(name => `lfs.${name}`),
   'imap.tunnel',
   'instaweb.httpd',
   'protocol.allow',
+  'svn.authorsprog',
   'tar.command',
 ])
 
@@ -127,14 +129,12 @@ export function configPlaces(text: string): readonly ConfigPlace[] {
 const BOOLEAN = /^(true|false|yes|no|on|off|0|1)$/i
 
 /**
- * Names of the settings through which git runs a program or obeys another file, each once: what a repository that nobody
- * has looked at must not have (confinement.md §4).
+ * The settings through which git runs a program or obeys another file, in their order: what a repository that nobody has
+ * looked at must not have (confinement.md §4).
  */
-export function executingSettings(text: string): readonly string[] {
-  const names = gitSettings(text).flatMap(({ key, value }) => {
-    if (value === '' || (key === 'core.fsmonitor' && BOOLEAN.test(value))) return []
-    const runs = keyOf(key) !== null || CALLED.has(key) || (key.startsWith('alias.') && value.startsWith('!'))
-    return runs ? [key] : []
+export function executingPairs(text: string): readonly GitSetting[] {
+  return gitSettings(text).filter(({ key, value }) => {
+    if (value === '' || (key === 'core.fsmonitor' && BOOLEAN.test(value))) return false
+    return keyOf(key) !== null || CALLED.has(key) || (key.startsWith('alias.') && value.startsWith('!'))
   })
-  return [...new Set(names)]
 }

@@ -37,6 +37,11 @@ export function readRepository(dotGit: string): Repository | null {
   return { worktree, gitDir, commonDir: commonDirOf(gitDir), kind: 'file', pointsBack: pointsBack(gitDir, dotGit) }
 }
 
+/** The folder `gitDir` (landed) as a repository without a working tree. */
+export function bareRepository(gitDir: string): Pick<Repository, 'gitDir' | 'commonDir'> {
+  return { gitDir, commonDir: commonDirOf(gitDir) }
+}
+
 /** The nearest `.git` at or above each folder, innermost first: git looks upwards (git-rev-parse(1), --show-toplevel). */
 export function repositoriesAbove(folder: string): Repository[] {
   const found: Repository[] = []

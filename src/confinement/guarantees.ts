@@ -1,7 +1,8 @@
 /** What a boundary holds, as data: the same rows stand in the record, in `explain` and in the table of guarantees. */
+import { ruleText } from '../network/allow-rules.js'
 import type { AppliedConfinement, BoundaryName, Gap, Guarantee } from '../outcome.js'
-import { socketMeaning } from './socket-meanings.js'
 import { SCOPES_SINCE } from './landlock-rights.js'
+import { socketMeaning } from './socket-meanings.js'
 import type { Policy } from './types.js'
 
 /**
@@ -58,7 +59,6 @@ const SEATBELT_GAPS: readonly Gap[] = [
   },
 ]
 
-const BOUNDARY_GAPS: Readonly<Record<GuaranteeRequest['boundary'], readonly Gap[]>> = {
 /** What Landlock does not hold, whatever the policy (Linux Documentation/userspace-api/landlock.rst, "Current limitations"). */
 const LANDLOCK_GAPS: readonly Gap[] = [
   {
@@ -81,15 +81,18 @@ const LANDLOCK_PROC =
 
 function landlockGaps({ abi, grouped }: NonNullable<GuaranteeRequest['landlock']>): Gap[] {
   const signals =
-    abi < SCOPES_SINCE ? `; processes of the same user can be signalled (Landlock version ${abi}, ${SCOPES_SINCE} holds that)` : ''
+    abi < SCOPES_SINCE
+      ? `; processes of the same user can be signalled (Landlock version ${abi}, ${SCOPES_SINCE} holds that)`
+      : ''
   return [
     { guarantee: 'pid-isolation', why: `${LANDLOCK_PROC}${signals}` },
     ...(grouped ? [] : [{ guarantee: 'tree-ends', why: SWEPT } as const]),
   ]
 }
 
-  bubblewrap: [],
+const BOUNDARY_GAPS: Readonly<Record<GuaranteeRequest['boundary'], readonly Gap[]>> = {
   landlock: LANDLOCK_GAPS,
+  bubblewrap: [],
   'bubblewrap-hostproc': [HOSTPROC_GAP],
   seatbelt: SEATBELT_GAPS,
 }
@@ -97,9 +100,9 @@ function landlockGaps({ abi, grouped }: NonNullable<GuaranteeRequest['landlock']
 export interface GuaranteeRequest {
   readonly boundary: Extract<BoundaryName, 'bubblewrap' | 'bubblewrap-hostproc' | 'landlock' | 'seatbelt'>
   readonly policy: Policy
-  /** The uid outside. */
   /** Of the boundary landlock: the version of its interface, and whether a control group holds the tree. */
   readonly landlock?: { readonly abi: number; readonly grouped: boolean }
+  /** The uid outside. */
   readonly uid: number
 }
 
@@ -107,17 +110,18 @@ export interface GuaranteeRequest {
 export function guaranteesOf({
   boundary,
   policy,
-  uid,
   landlock,
+  uid,
 }: GuaranteeRequest): Pick<AppliedConfinement, 'applied' | 'gaps'> {
   const gaps: Gap[] = [
     ...policy.reservations,
     ...planting(policy),
+    ...committing(policy),
     ...opened(policy),
     ...BOUNDARY_GAPS[boundary],
+    ...(landlock === undefined ? [] : landlockGaps(landlock)),
     ...(uid === 0 ? [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' } as const] : []),
   ]
-    ...(landlock === undefined ? [] : landlockGaps(landlock)),
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
   return { applied: ALL.filter(guarantee => !open.has(guarantee)), gaps }
 }
@@ -126,11 +130,12 @@ const KEPT_CACHE =
   '--cache: HOME’s .cache outlives the launch, without a size of its own, and what one launch leaves there the next one in this workspace uses'
 
 /** What a flag opens that the boundary would hold without it. */
-function opened({ nesting, sockets, cache }: Policy): Gap[] {
+function opened({ network, nesting, sockets, cache }: Policy): Gap[] {
   const why =
     '--allow-nesting: user namespaces and mounts can be made inside, so more of the kernel can be reached; what they hold is never more than what is shown here'
   return [
     ...(nesting ? [{ guarantee: 'no-user-namespaces', why } as const] : []),
+    ...(network === null ? [] : [{ guarantee: 'no-network', why: allowListText(network) } as const]),
     ...(cache === null ? [] : [{ guarantee: 'private-home-and-tmp', why: KEPT_CACHE } as const]),
     ...sockets.flatMap(({ path, source }) => {
       const { what, open } = socketMeaning(path)
@@ -139,10 +144,24 @@ function opened({ nesting, sockets, cache }: Policy): Gap[] {
   ]
 }
 
-/** A name that does not exist cannot be covered (decisions 29). */
-function planting({ writes }: Policy): Gap[] {
-  if (writes.length === 0) return []
+/** What is held instead: everything else stays as closed as it is without a network. */
+function allowListText({ hosts }: NonNullable<Policy['network']>): string {
+  return `--allow-host: ${hosts.map(ruleText).join(', ')} can be reached through a proxy of ours, and nobody else; what is sent there is not looked into`
+}
+
+/** A name that does not exist cannot be covered, so what appears is moved aside afterwards (decisions 29). */
+function planting({ writes, protectStrict, unscanned }: Policy): Gap[] {
+  if (writes.length === 0 || (protectStrict && unscanned.length === 0)) return []
   const where = writes.map(({ source }) => source).join(', ')
-  const why = `git repositories and protected names that are not there yet can be made inside ${where}; they are reported afterwards and left where they are`
+  const why = protectStrict
+    ? `${unscanned.join(', ')} holds more than is looked through, so what is found there afterwards may have been there before: it is told and left where it is`
+    : `git repositories and protected names that are not there yet can be made inside ${where}; afterwards what git would execute in them is moved aside, and the rest is reported and left where it is (--protect-strict moves all of it)`
   return [{ guarantee: 'nothing-planted', why }]
+}
+
+function committing({ gitOpen }: Policy): Gap[] {
+  return gitOpen.map(({ path, source }) => ({
+    guarantee: 'git-read-only',
+    why: `${source}: objects, refs, logs, index and HEAD of ${path} can be written; settings, hooks and pointers to elsewhere stay as they are`,
+  }))
 }

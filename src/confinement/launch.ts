@@ -16,23 +16,23 @@ import { Pty } from '../supervise/pty.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
 import { start } from '../supervise/spawn.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
+import { afterLaunch, beforeLaunch } from './aftermath.js'
 import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { endingOf, memoryTooSmall } from './ending.js'
-import { Release } from './release.js'
 import { launchLandlock } from './landlock-launch.js'
+import { Release } from './release.js'
 import { launchSeatbelt } from './seatbelt-launch.js'
 import { heldStdio, type LaunchOptions, outsideOf, spawnPlan, supervisionOf } from './spawn-plan.js'
-import { protectedState, tampered } from './tampering.js'
 import type { LaunchPlan } from './types.js'
 
 /**
- * Launches `plan`; `folders` is a verdict of `checkLaunchFolders` on this very launch (decisions 37). Everything that can
+ * Launches `plan`; `folders` is a verdict of `checkLaunchFolders` on this very launch, and serves no other (decisions 37). Everything that can
  * happen to the command is an outcome. Throws a Refusal where the call itself is refused before anything is started:
  * `bad-limit`, `inheritable-descriptors` (looked for at the first launch: only what we inherit, never what we open, is
  * inheritable), `terminal-unavailable`, `control-file-inside` for the folder of our FIFOs.
  */
 export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: LaunchOptions): Promise<Outcome> {
-  if (!LaunchFolders.made(folders)) throw new TypeError('launch() takes a verdict of checkLaunchFolders()')
+  LaunchFolders.take(folders, plan.policy.writes)
   limitMs('wall', options.wallMs)
   checkedGraceMs(options.graceMs)
   const refusal = inheritableRefusal()
@@ -44,7 +44,7 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
   if (plan.seatbelt !== undefined) return launchSeatbelt(plan, options, blank)
   if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }
   if (plan.args.length > BWRAP_WORDS_MAX) return { ...blank, ending: tooManyWords(plan) }
-  const before = protectedState(plan.policy)
+  const before = beforeLaunch(plan.policy)
   const group = makeGroup(plan, options.launchId)
   if (group !== null && 'kind' in group) return { ...blank, ending: group }
   const guard = startGuard()
@@ -57,7 +57,7 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
     if ('kind' in run) return { ...blank, ending: run }
     const ended = await run.supervised.ended
     await run.release.close()
-    return { ...blank, ...report(plan, run, ended, group?.counts() ?? NO_COUNTS), tampered: tampered(before) }
+    return { ...blank, ...report(plan, run, ended, group?.counts() ?? NO_COUNTS), tampered: afterLaunch(before) }
   } finally {
     guard.over()
     await group?.remove()
@@ -124,9 +124,20 @@ async function startIn(plan: LaunchPlan, options: LaunchOptions, group: LaunchGr
     return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
   }
   if (tree === undefined) throw new Error('a supervised process without a tree')
-  const release = new Release({ supervised, tree, group, plan })
+  const listening = serving(supervised, options)
+  const release = new Release({ supervised, tree, group, plan, ...(listening === null ? {} : { listening }) })
   supervised.killOn(options.kill)
   return { supervised, release, stderr: heldStdio(options) === 'kept' ? 'kept' : 'given' }
+}
+
+/** Null: there is no network, so nothing to wait for. */
+function serving({ listener }: Supervised, { onListener }: LaunchOptions): Promise<boolean> | null {
+  if (listener === undefined) return null
+  if (onListener === undefined) throw new TypeError('a launch with a network needs somebody who serves its listener')
+  return listener.then(server => {
+    if (server !== null) onListener(server)
+    return server !== null
+  })
 }
 
 /** A group lists its members in one read, where a namespace's are found by looking at every process there is. */

@@ -48,7 +48,7 @@ function order(policy: Policy, shown: readonly string[]): Mount[] {
   return staged.map(({ item }) => ({ ...item, holdsOpened: holdsOpened(item, needed) }))
 }
 
-function itemsOf({ reads, sockets, writes, hides, protects, selfBinds, cache, staged }: Policy): Item[] {
+function itemsOf({ reads, sockets, writes, hides, protects, selfBinds, gitOpen, cache, staged }: Policy): Item[] {
   const of = (kind: MountKind, rules: readonly { readonly path: string }[]): Item[] =>
     rules.map(({ path }) => ({ kind, path }))
   return [
@@ -56,6 +56,7 @@ function itemsOf({ reads, sockets, writes, hides, protects, selfBinds, cache, st
     ...of('read', sockets),
     ...hides.map(({ path, type }): Item => ({ kind: type === 'folder' ? 'hide-folder' : 'hide-file', path })),
     ...of('write', writes),
+    ...of('write', gitOpen),
     ...selfBinds.map((path): Item => ({ kind: 'self', path })),
     ...of('protect', protects),
     ...(cache === null ? [] : [{ kind: 'write', path: CACHE_INSIDE, from: cache.path } as const]),

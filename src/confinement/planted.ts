@@ -1,171 +1,111 @@
 /**
  * What launches have put into write grants: protected names and git repositories that were not there when the policy was
- * landed, and what git would run on the host because of them. They cannot be covered before they exist (decisions 29), so
- * they are looked for afterwards; nothing is moved or changed.
+ * landed, and what git would obey in them. They cannot be covered before they exist (decisions 29), so they are looked
+ * for afterwards. A look changes nothing; `aftermath` moves.
  */
-import { type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { GIT_CONFIG_BYTES_MAX, GRANT_SCAN_ENTRIES_MAX, PLANTED_TOLD_MAX } from '../bounds.js'
-import { errnoOf, Refusal } from '../errors.js'
-import { land } from '../paths/resolve.js'
-import { executingSettings } from './git-config.js'
-import { readBounded } from './git-guard.js'
+import { lstatSync } from 'node:fs'
+import { basename } from 'node:path'
+import { GRANT_SCAN_ENTRIES_MAX } from '../bounds.js'
+import { errnoOf } from '../errors.js'
+import { identityOf, sameIdentity } from '../paths/walk.js'
+import { GitLook, isIn, type Obeyed } from './git-look.js'
 import { byPath } from './policy-reach.js'
 import { BARE_REPOSITORY, type FoundName, scanTree } from './tree-scan.js'
-import type { Policy } from './types.js'
+import type { LandedRule, Policy } from './types.js'
 
 export interface PlantedRequest {
-  readonly policy: Pick<Policy, 'writes' | 'protects' | 'unscanned'>
+  readonly policy: Pick<Policy, 'writes' | 'protects' | 'unscanned' | 'gitOpen'>
   /** Protected names, folded; without `.git` repositories are not looked for either. */
   readonly names: ReadonlySet<string>
   /** Directory entries looked at in each grant, and again in the git folders that appeared there. */
   readonly entriesMax?: number
+  /** Makes a folder listable that is not; false: it stays as it is. Absent: none is. */
+  readonly openUp?: (folder: string) => boolean
+}
+
+export interface Appeared extends FoundName {
+  /** `found`: the grant was too large to be known before, so it may have been there. */
+  readonly word: 'appeared' | 'found'
+}
+
+export interface Planted {
+  readonly appeared: readonly Appeared[]
+  readonly obeyed: readonly (Obeyed & Pick<Appeared, 'word'>)[]
+  /** Lines that begin with `not looked at: `, or tell of names that are no UTF-8. */
+  readonly unseen: readonly string[]
+}
+
+/** Looks through every grant. Never throws for what it finds. */
+export function lookForPlanted(request: PlantedRequest): Planted {
+  const parts = request.policy.writes.map(grant => plantedIn(grant.path, request))
+  return {
+    appeared: parts.flatMap(part => part.appeared),
+    obeyed: parts.flatMap(part => part.obeyed),
+    unseen: parts.flatMap(part => part.unseen),
+  }
+}
+
+function plantedIn(grant: string, request: PlantedRequest): Planted {
+  const { policy, names, entriesMax = GRANT_SCAN_ENTRIES_MAX, openUp } = request
+  const word = policy.unscanned.includes(grant) ? 'found' : 'appeared'
+  const known = stillThere(policy)
+  const scan = scanTree(grant, names, { entriesMax, bareRepositories: 'entered', ...(openUp ? { openUp } : {}) })
+  // What lies in a repository that was there is read-only like all of it, or looked at after each launch.
+  const fresh = scan.found
+    .filter(({ path, name }) => !isIn(path, known) && (name !== BARE_REPOSITORY || names.has('.git')))
+    .sort(byPath)
+  const look = gitLook(policy, entriesMax, openUp)
+  for (const item of fresh) lookAt(item, look)
+  const unlisted = [...new Set([...scan.unread, ...look.unlisted])]
+  return {
+    appeared: fresh.map(item => ({ ...item, word })),
+    obeyed: look.obeyed.map(item => ({ ...item, word })),
+    unseen: [
+      ...scan.unnameable.map(path => `${word}: ${path} (a name that is no UTF-8)`),
+      ...look.unseen,
+      ...unlisted.map(folder => `not looked at: ${folder}, which cannot be listed`),
+      ...(scan.cut ? [`not looked at: what lies deeper in ${grant}, which holds more than ${entriesMax} entries`] : []),
+    ],
+  }
+}
+
+/** A look at git folders of `policy`'s grants. */
+export function gitLook(
+  policy: PlantedRequest['policy'],
+  entriesMax: number = GRANT_SCAN_ENTRIES_MAX,
+  openUp?: (folder: string) => boolean,
+): GitLook {
+  return new GitLook({
+    roots: [...policy.writes, ...policy.gitOpen].map(({ path }) => path),
+    covered: new Set(policy.protects.filter(isStill).map(({ path }) => path)),
+    entriesMax,
+    ...(openUp ? { openUp } : {}),
+  })
+}
+
+/** What `item` is to git, if anything. */
+export function lookAt({ path, name, type }: FoundName, look: GitLook): void {
+  if (name === BARE_REPOSITORY) look.folder(path, 'bare')
+  else if (name === '.git' && type === 'folder') look.folder(path)
+  else if (name === '.git') look.pointer(path)
 }
 
 /**
- * One line each: `appeared: PATH` (and in words what its name does not tell), or `found: PATH` in a grant that was too large to be known before; `git would run: …`
- * for a setting, hook or pointer to elsewhere; `not looked at: …` where a bound was reached or something cannot be
- * read. At most {@link PLANTED_TOLD_MAX} lines, the last of which then counts the rest. Empty: nothing. Never throws for
- * what it finds.
+ * Paths whose content no process can have changed, or whose changes are looked at elsewhere. A git folder that was renamed on the host
+ * took its mount with it, and what stands in its place is new (rename(2), mount_namespaces(7)).
  */
-export function planted(request: PlantedRequest): string[] {
-  const lines = request.policy.writes.flatMap(({ path }) => plantedIn(path, request))
-  if (lines.length <= PLANTED_TOLD_MAX) return lines
-  const told = lines.slice(0, PLANTED_TOLD_MAX - 1)
-  return [...told, `and ${lines.length - told.length} more of this kind`]
+function stillThere({ protects, gitOpen }: PlantedRequest['policy']): ReadonlySet<string> {
+  // Editors put a new file in the place of an old one, and what a name of its own makes of that is told launch by launch.
+  const isPlain = ({ path, type }: LandedRule): boolean => type === 'file' && basename(path) !== '.git'
+  const known = protects.filter(rule => isPlain(rule) || isStill(rule))
+  return new Set([...known, ...gitOpen.filter(isStill)].map(({ path }) => path))
 }
 
-function plantedIn(grant: string, { policy, names, entriesMax = GRANT_SCAN_ENTRIES_MAX }: PlantedRequest): string[] {
-  const known = new Set(policy.protects.map(({ path }) => path))
-  const scan = scanTree(grant, names, { entriesMax, bareRepositories: 'entered' })
-  // What lies in a repository that was there is read-only like all of it.
-  const fresh = scan.found
-    .filter(({ path, name }) => !isIn(path, known, grant) && (name !== BARE_REPOSITORY || names.has('.git')))
-    .sort(byPath)
-  const gitFolders = new Set([...known, ...fresh.filter(isGitFolder).map(({ path }) => path)])
-  const look: Look = { grant, gitFolders, entriesLeft: entriesMax, entriesMax }
-  const word = policy.unscanned.includes(grant) ? 'found' : 'appeared'
-  return [
-    ...fresh.map(({ path, name }) => `${word}: ${path}${name === BARE_REPOSITORY ? ' (a git folder)' : ''}`),
-    ...scan.unnameable.map(path => `${word}: ${path} (a name that is no UTF-8)`),
-    ...fresh.flatMap(item => gitWouldRun(item, look)),
-    ...scan.unread.map(unlistable),
-    ...(scan.cut ? [`not looked at: what lies deeper in ${grant}, which holds more than ${entriesMax} entries`] : []),
-  ]
-}
-
-/** `path` is one of `places` or lies in one, without looking above `grant`. */
-function isIn(path: string, places: ReadonlySet<string>, grant: string): boolean {
-  for (let at = path; ; at = dirname(at)) {
-    if (places.has(at)) return true
-    if (at === grant || at === '/') return false
-  }
-}
-
-function unlistable(folder: string): string {
-  return `not looked at: ${folder}, which cannot be listed`
-}
-
-interface Look {
-  readonly grant: string
-  /** Git folders of the grant, old and new: a pointer into one of them leads to nothing that is not looked at. */
-  readonly gitFolders: ReadonlySet<string>
-  /** Counts down over all git folders of the grant. */
-  entriesLeft: number
-  readonly entriesMax: number
-}
-
-function isGitFolder({ name, type }: FoundName): boolean {
-  return name === BARE_REPOSITORY || (name === '.git' && type === 'folder')
-}
-
-function gitWouldRun(item: FoundName, look: Look): string[] {
-  if (isGitFolder(item)) return lookThrough(item, look)
-  return item.name === '.git' ? pointed(item.path, look) : []
-}
-
-/** A pointer or link of git's that leads elsewhere: whatever git obeys there is not looked at. */
-function pointed(path: string, { gitFolders, grant }: Look): string[] {
-  const target = targetOf(path)
-  if (target === null) return [`not looked at: ${path}, which cannot be read`]
-  const landing = land(target, { cwd: dirname(path) })
-  if (!(landing instanceof Refusal) && isIn(landing.landed, gitFolders, grant)) return []
-  return [`git would run: what ${target} says, by ${path}`]
-}
-
-/** What a link or a file with one line names; null where it is neither. */
-function targetOf(path: string): string | null {
+function isStill({ path, identity }: LandedRule): boolean {
   try {
-    if (lstatSync(path).isSymbolicLink()) return readlinkSync(path)
+    return sameIdentity(identityOf(lstatSync(path, { bigint: true })), identity)
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
-    return null
-  }
-  const line = readBounded(path)?.split('\n', 1)[0]
-  return line === undefined ? null : line.replace(/^gitdir:\s*/, '').trim()
-}
-
-/** Folders with what git stores, not with what it obeys. */
-const STORES: ReadonlySet<string> = new Set(['objects', 'refs', 'logs'])
-
-/** Of a bare repository these alone are its own: everything else in it is looked at like the rest of the grant. */
-const OWN_FOLDERS: ReadonlySet<string> = new Set(['modules', 'worktrees'])
-
-/** Goes through the settings, hooks and pointers of a new git folder, those of its submodules and linked trees included. */
-function lookThrough({ path: top, name: kind }: FoundName, look: Look): string[] {
-  const lines: string[][] = []
-  const queue = [top]
-  for (let at = 0; at < queue.length; at++) {
-    const folder = queue[at] ?? top
-    const entries = listed(folder)
-    if (entries === null) lines.push([unlistable(folder)])
-    look.entriesLeft -= entries?.length ?? 0
-    if (look.entriesLeft < 0) {
-      const bound = `not looked at: the rest of ${top}; git folders in ${look.grant} hold more than ${look.entriesMax} entries`
-      return [...lines.flat(), bound]
-    }
-    for (const entry of entries ?? []) {
-      const path = join(folder, entry.name)
-      const obey = OBEYED[entry.name]
-      const isOwn = kind !== BARE_REPOSITORY || folder !== top || OWN_FOLDERS.has(entry.name)
-      if (obey !== undefined) lines.push(obey(path, look))
-      else if (entry.isDirectory() && isOwn && !STORES.has(entry.name)) queue.push(path)
-    }
-  }
-  return lines.flat()
-}
-
-/** By name in a git folder: what git would run because of it. */
-const OBEYED: Readonly<Partial<Record<string, (path: string, look: Look) => string[]>>> = {
-  __proto__: null as never,
-  config: settingsIn,
-  'config.worktree': settingsIn,
-  commondir: pointed,
-  hooks: hooksIn,
-}
-
-function settingsIn(path: string): string[] {
-  const text = readBounded(path)
-  if (text === null) return [`not looked at: ${path}, which cannot be read`]
-  const long = Buffer.byteLength(text) >= GIT_CONFIG_BYTES_MAX
-  return [
-    ...executingSettings(text).map(key => `git would run: ${key} in ${path}`),
-    ...(long ? [`not looked at: what stands in ${path} after ${GIT_CONFIG_BYTES_MAX} bytes`] : []),
-  ]
-}
-
-/** Hooks by githooks(5); what `git init` copies ends in `.sample` and is not run. The mode is left out: it can be changed. */
-function hooksIn(folder: string): string[] {
-  const hooks = listed(folder)?.filter(({ name }) => !name.endsWith('.sample'))
-  return hooks?.map(({ name }) => `git would run: ${join(folder, name)}`) ?? [unlistable(folder)]
-}
-
-/** By name, so that the same tree is told in the same words; null where the folder cannot be listed. */
-function listed(folder: string): Dirent[] | null {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return null
+    return false
   }
 }

@@ -5,7 +5,7 @@
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { GRANT_SCAN_ENTRIES_MAX, MOUNTS_MAX, SELF_BINDS_MAX } from '../bounds.js'
+import { GRANT_SCAN_ENTRIES_MAX } from '../bounds.js'
 import { errnoOf, Refusal } from '../errors.js'
 import type { Gap } from '../outcome.js'
 import { folded, PROTECTED_NAMES, protectedNames } from '../paths/protected-names.js'
@@ -19,6 +19,7 @@ import {
   readRepository,
   repositoriesAbove,
 } from './git-guard.js'
+import { type Opened, openGitFolders, type Scanned, toOpen } from './git-open.js'
 import { byPath, existing, type ReadRequest } from './policy-reach.js'
 import { type FoundName, scanTree, type TreeScan } from './tree-scan.js'
 import type { LandedRule, Policy } from './types.js'
@@ -30,9 +31,12 @@ export interface ProtectRequest {
   readonly unprotect: readonly string[]
   /** Home folders of the user, whose settings git reads. */
   readonly homes: readonly string[]
+  /** `--grant git-commit`. */
+  readonly gitCommit: boolean
 }
 
-export interface Protection extends Pick<Policy, 'protects' | 'watched' | 'reservations' | 'unscanned'> {
+export interface Protection
+  extends Pick<Policy, 'protects' | 'watched' | 'reservations' | 'unscanned' | 'gitOpen' | 'gitNamed'> {
   /** The real git folder of a workspace that is a linked working tree or a submodule: without it git works on nothing. */
   readonly gitReads: readonly ReadRequest[]
 }
@@ -42,6 +46,7 @@ interface Collected {
   readonly watched: Map<string, { path: string; source: string }>
   readonly reservations: Gap[]
   readonly unscanned: string[]
+  readonly gitNamed: Set<string>
 }
 
 /**
@@ -49,7 +54,7 @@ interface Collected {
  * point elsewhere, `no-permission` where a folder that the process could open cannot be looked into, `unsupported-rule`
  * for an unknown name and for one that is no UTF-8, `protected` for a grant in a git folder.
  */
-export function landProtects({ writes, workspace, unprotect, homes }: ProtectRequest): Protection {
+export function landProtects({ writes, workspace, unprotect, homes, gitCommit }: ProtectRequest): Protection {
   const names = protectedNames(unprotect)
   refuseUnknownNames(unprotect)
   const collected: Collected = {
@@ -57,29 +62,48 @@ export function landProtects({ writes, workspace, unprotect, homes }: ProtectReq
     watched: new Map(),
     reservations: unprotect.map(lifted),
     unscanned: [],
+    gitNamed: new Set(),
   }
-  for (const grant of writes) {
+  const scans = writes.map(grant => {
     if (names.has('.git')) refuseGitFolder(grant)
     const scan = scanTree(grant.path, names)
     reserve(scan, grant, collected)
-    for (const found of scan.found) protectFound(found, grant, collected)
+    return { scan, grant }
+  })
+  const opened = gitCommit ? openGitFolders(toOpen(scans, workspace)) : NOTHING_OPENED
+  for (const { path, source } of opened.absent) watchNamed(path, source, collected)
+  for (const rule of opened.covers) collected.protects.set(rule.path, rule)
+  const isOpened = (path: string): boolean => opened.folders.some(folder => isWithin(path, folder.path))
+  const writable = [...writes, ...opened.folders]
+  for (const { scan, grant } of scans) {
+    for (const found of scan.found) if (!isOpened(found.path)) protectFound(found, grant, collected)
     watchAbsent(scan, grant, names, collected)
-    if (names.has('.git')) protectRepositories({ scan, grant, writes, homes }, collected)
+    if (names.has('.git')) protectRepositories({ scan, grant, writes: writable, homes, isOpened }, collected)
   }
+  if (gitCommit)
+    protectRepository(readRepository(`${workspace.path}/.git`), { writes: writable, homes, isOpened }, collected)
   if (names.has('.git')) {
     const source = 'default: git settings of the user'
     for (const place of placesOfUser(homes))
-      protectPlace(place, { source, of: 'git settings of the user' }, writes, collected)
+      protectPlace(place, { source, of: 'git settings of the user', obeyed: true }, writable, collected)
   }
-  const protects = [...collected.protects.values()].sort(byPath)
   return {
-    protects,
+    protects: [...collected.protects.values()].sort(byPath),
     watched: [...collected.watched.values()].sort(byPath),
     reservations: collected.reservations,
     unscanned: collected.unscanned,
     gitReads: gitReadsOf(workspace),
+    gitOpen: opened.folders,
+    gitNamed: [...collected.gitNamed].sort(),
   }
 }
+
+function watchNamed(path: string, source: string, { watched, gitNamed }: Collected): void {
+  watched.set(path, { path, source })
+  gitNamed.add(path)
+}
+
+const NOTHING_OPENED: Opened = { folders: [], covers: [], absent: [] }
 
 /** What the operator lifts is a gap, and the record says so. */
 function lifted(name: string): Gap {
@@ -158,37 +182,43 @@ function refuseGitFolder({ path, source }: LandedRule): void {
   throw new Refusal('protected', { path, landed: path, name: gitFolder }, text)
 }
 
-interface Surveyed {
-  readonly scan: TreeScan
-  readonly grant: LandedRule
+interface Around {
+  /** All that a process may write. */
   readonly writes: readonly LandedRule[]
   readonly homes: readonly string[]
+  readonly isOpened: (path: string) => boolean
 }
 
 /** Repositories inside the grant and the ones the grant lies in: both name places that a process may be able to write. */
-function protectRepositories({ scan, grant, writes, homes }: Surveyed, collected: Collected): void {
+function protectRepositories({ scan, grant, ...around }: Scanned & Around, collected: Collected): void {
   const inside = scan.found.flatMap(({ name, path }) => (name === '.git' ? [readRepository(path)] : []))
   for (const repository of [...inside, ...repositoriesAbove(grant.path)]) {
-    if (repository === null) continue
-    const named = { source: `default: git of ${repository.worktree}`, of: `git of ${shown(repository.worktree)}` }
-    for (const place of placesOf(repository, homes)) protectPlace(place, named, writes, collected)
+    protectRepository(repository, around, collected)
   }
 }
 
-function placesOf(repository: Repository, homes: readonly string[]): string[] {
-  const { kind, gitDir, commonDir } = repository
-  return [...(kind === 'file' ? [gitDir, commonDir] : []), ...placesNamedBy(repository, homes)]
+function protectRepository(repository: Repository | null, around: Around, collected: Collected): void {
+  if (repository === null) return
+  const { kind, gitDir, commonDir, worktree } = repository
+  const named = { source: `default: git of ${worktree}`, of: `git of ${shown(worktree)}` }
+  const own = kind === 'file' ? [gitDir, commonDir].filter(path => !around.isOpened(path)) : []
+  for (const place of own) protectPlace(place, { ...named, obeyed: false }, around.writes, collected)
+  for (const place of placesNamedBy(repository, around.homes)) {
+    protectPlace(place, { ...named, obeyed: true }, around.writes, collected)
+  }
 }
 
 interface NamedBy {
   readonly source: string
   /** Who names it, in words. */
   readonly of: string
+  /** Git obeys whatever stands there. */
+  readonly obeyed: boolean
 }
 
 function protectPlace(
   place: string,
-  { source, of }: NamedBy,
+  { source, of, obeyed }: NamedBy,
   writes: readonly LandedRule[],
   collected: Collected,
 ): void {
@@ -210,56 +240,11 @@ function protectPlace(
     throw new Refusal('control-file-inside', { folder: held.path, file: path, what }, text)
   }
   if (!writes.some(grant => isWithin(path, grant.path))) return
+  if (obeyed) collected.gitNamed.add(path)
   if (!landing.exists) collected.watched.set(path, { path, source })
   else if (!collected.protects.has(path)) {
     collected.protects.set(path, { path, source, identity, type: type === 'folder' ? 'folder' : 'file' })
   }
-}
-
-/**
- * The folders to bind on themselves, sorted, so that nothing above a protected or hidden path can be renamed. A cover over a
- * hidden path goes where its folder goes, and the next launch would look for it at the old place: so those come first
- * and are never left out; of the others the nearest to the grant come first where the limit bites.
- */
-export function bindAncestors({ protects, hides, writes }: Pick<Policy, 'protects' | 'hides' | 'writes'>): {
-  readonly selfBinds: readonly string[]
-  readonly reservations: readonly Gap[]
-} {
-  const aboveHides = ancestorsIn(writes, hides)
-  const others = ancestorsIn(writes, protects).filter(path => !aboveHides.includes(path))
-  const room = Math.max(0, SELF_BINDS_MAX - aboveHides.length)
-  const selfBinds = [...aboveHides, ...nearestFirst(others).slice(0, room)]
-  refuseTooMany(protects.length + selfBinds.length, writes)
-  const sorted = selfBinds.sort((a, b) => byPath({ path: a }, { path: b }))
-  if (others.length <= room) return { selfBinds: sorted, reservations: [] }
-  const why = `${others.length - room} folders above protected paths can be renamed (limit ${SELF_BINDS_MAX}): such a change is found after the launch only`
-  return { selfBinds: sorted, reservations: [{ guarantee: 'control-files-protected', why }] }
-}
-
-/** The folders between the grants and what of `rules` lies in one, each once. */
-export function ancestorsIn(
-  writes: readonly LandedRule[],
-  rules: readonly { readonly path: string }[],
-): readonly string[] {
-  const folders = new Set<string>()
-  for (const { path } of rules) {
-    const grant = writes.find(rule => isWithin(path, rule.path))
-    if (grant === undefined || grant.path === path) continue
-    for (let at = dirname(path); at !== grant.path; at = dirname(at)) folders.add(at)
-  }
-  return [...folders]
-}
-
-function nearestFirst(folders: readonly string[]): readonly string[] {
-  const depth = (path: string): number => path.split('/').length
-  return [...folders].sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
-}
-
-function refuseTooMany(mounts: number, writes: readonly LandedRule[]): void {
-  if (mounts <= MOUNTS_MAX) return
-  const rule = writes.map(({ source }) => source).join(', ')
-  const text = `${rule}: its protected paths need ${mounts} mounts, and ${MOUNTS_MAX} is the limit: grant narrower folders`
-  throw new Refusal('rule-too-large', { rule, mounts, limit: MOUNTS_MAX }, text)
 }
 
 /** A pointer that its git folder does not return could have been written by anyone, and would open any folder. */

@@ -8,7 +8,7 @@
 import { Refusal } from '../errors.js'
 import type { Gap } from '../outcome.js'
 import { isWithin, join, land } from '../paths/resolve.js'
-import { ancestorsIn } from './policy-protects.js'
+import { ancestorsIn } from './self-binds.js'
 import { byPath } from './policy-reach.js'
 import type { HostFacts, LandedRule, Policy } from './types.js'
 

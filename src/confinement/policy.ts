@@ -16,14 +16,17 @@ import {
   WALL_MS_DEFAULT,
 } from '../bounds.js'
 import { Refusal } from '../errors.js'
+import { readAllowRules } from '../network/allow-rules.js'
 import type { LimitName } from '../outcome.js'
 import { CACHE_INSIDE, cacheEnv, landCache } from './cache-folder.js'
 import { insideEnv } from './inside-env.js'
 import { LIMIT_KINDS } from './limit-units.js'
 import { type HideRules, landHides } from './policy-hides.js'
 import { landSockets, socketLinks } from './policy-opened.js'
-import { bindAncestors, landProtects } from './policy-protects.js'
+import { grantsGitCommit, refuseControlFiles } from './git-open.js'
+import { landProtects } from './policy-protects.js'
 import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
+import { bindAncestors } from './self-binds.js'
 import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
 
 /** Limits that hold unless `--limit` says otherwise (confinement.md §2). `output-total` is unset. */
@@ -46,7 +49,10 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   refuseUnbuilt(request)
   const workspace = landWorkspace(request.workspace, facts)
   const writes = landWrites(request, workspace)
-  const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes })
+  const gitCommit = grantsGitCommit(request)
+  const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes, gitCommit })
+  const { gitOpen } = protection
+  refuseControlFiles(protection, request)
   const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
   const owner = ownerOf(workspace.path)
   const cache = landCache({ request, workspace, owner, facts })
@@ -55,12 +61,12 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     request,
     workspace,
     reads,
-    writes,
+    writes: [...writes, ...gitOpen],
     opened: [...sockets, ...listOf(cache)],
     system: systemPlaces(facts),
     homes: facts.homes,
   })
-  const { selfBinds, reservations } = bindAncestors({ protects: protection.protects, hides: hides.hides, writes })
+  const { selfBinds, reservations } = bindAncestors({ protects: protection.protects, hides: hides.hides, writes, gitOpen })
   const visible = [...systemPlaces(facts), ...reads.map(pathOf)]
   return deepFreeze({
     workspace,
@@ -79,7 +85,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
       more: cache === null ? {} : cacheEnv(CACHE_INSIDE),
       pathFolders: facts.pathFolders,
       visible,
-      notSearched: [workspace.path, ...writes.map(pathOf)],
+      notSearched: [workspace.path, ...[...writes, ...gitOpen].map(pathOf)],
     }),
     envSet: Object.keys(request.env).sort(),
     limits: limitsOf(request),
@@ -87,11 +93,13 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),
     readHost: false,
     nesting: request.nesting === true,
-    network: null,
+    network: networkOf(request),
     sockets,
     cache,
-    gitCommit: false,
-    protectStrict: false,
+    gitCommit,
+    gitOpen,
+    gitNamed: protection.gitNamed,
+    protectStrict: request.protectStrict === true,
     staged: [],
     links: socketLinks(sockets, visible),
   })
@@ -100,9 +108,6 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
 /** Keys of a request that no boundary holds yet, by their flags. A wish that were passed over in silence would be taken for held. */
 const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
   readHost: '--read-host',
-  protectStrict: '--protect-strict',
-  allowHosts: '--allow-host',
-  grants: '--grant',
   driver: '--driver',
   toolchain: '--toolchain',
   containerUid: '--container-uid',
@@ -118,6 +123,11 @@ function refuseUnbuilt(request: PolicyRequest): void {
 
 function listOf<Item>(item: Item | null): readonly Item[] {
   return item === null ? [] : [item]
+}
+
+/** An empty list opens nothing, as none does. */
+function networkOf({ allowHosts = [] }: PolicyRequest): Policy['network'] {
+  return allowHosts.length === 0 ? null : { hosts: readAllowRules(allowHosts) }
 }
 
 function readFlag(path: string): { readonly path: string; readonly source: string } {

@@ -16,9 +16,9 @@ import { type SpawnPlan, start } from '../supervise/spawn.js'
 import type { Extra } from '../supervise/stdio.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
 import { sweptTree } from '../supervise/swept-tree.js'
+import { afterLaunch, beforeLaunch } from './aftermath.js'
 import { placed } from './seatbelt-plan.js'
 import { heldStdio, isGiven, type LaunchOptions, outsideOf, supervisionOf } from './spawn-plan.js'
-import { protectedState, tampered } from './tampering.js'
 import { CHILD_FDS, type LaunchPlan } from './types.js'
 
 /** Everything that can happen to the command is an outcome; throws a Refusal where the private folder cannot be had. */
@@ -28,7 +28,7 @@ export async function launchSeatbelt(
   blank: Omit<Outcome, 'ending'>,
 ): Promise<Outcome> {
   if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }
-  const before = protectedState(plan.policy)
+  const before = beforeLaunch(plan.policy)
   const guard = startGuard()
   if ('kind' in guard) return { ...blank, ending: guard }
   const folder = launchFolder(outsideOf(plan), null)
@@ -48,7 +48,7 @@ export async function launchSeatbelt(
     const ended = await supervised.ended
     left = !ended.treeGone
     const ending = endingOf(plan, ended, await stood())
-    return { ...blank, ...report(ended, options), ending, tampered: tampered(before) }
+    return { ...blank, ...report(ended, options), ending, tampered: afterLaunch(before) }
   } finally {
     // What could not be seen to end stays the guardian's, and may still write there.
     if (!left) {

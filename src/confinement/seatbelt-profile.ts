@@ -11,7 +11,7 @@ import { Refusal } from '../errors.js'
 import { isWithin } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 import { orderMounts } from './mount-order.js'
-import { ancestorsIn } from './policy-protects.js'
+import { ancestorsIn } from './self-binds.js'
 import { baseProfile, needRules } from './seatbelt-base.js'
 import type { HostFacts, Mount, MountKind, Policy } from './types.js'
 

@@ -2,6 +2,7 @@
  * A launch as one process to start: which bytes, pipes and descriptors bubblewrap and the first program find at which number.
  * Pure but for the one look at what is kept from children.
  */
+import type { Server } from 'node:net'
 import { OUTPUT_KEPT_BYTES } from '../bounds.js'
 import { type Clock, systemClock } from '../supervise/deadline.js'
 import { keptFromChildren } from '../supervise/descriptors.js'
@@ -51,6 +52,8 @@ export interface LaunchOptions extends LaunchStdio {
   /** Unique among the launches of this process; letters, digits and `-`. */
   readonly launchId: string
   readonly clock?: Clock
+  /** Takes the listener that a launch with a network opens inside. Needed where the policy has one and the boundary is bubblewrap. */
+  readonly onListener?: (listener: Server) => void
 }
 
 /** What a launch is held to whatever its boundary; the tree is the boundary's own. */
@@ -67,7 +70,7 @@ export function supervisionOf({ policy: { limits } }: LaunchPlan, options: Launc
 
 /** Landed folders that hold nothing of ours: confined processes write there. */
 export function outsideOf({ policy }: LaunchPlan): string[] {
-  return [policy.workspace, ...policy.writes, ...(policy.cache === null ? [] : [policy.cache])].map(rule => rule.path)
+  return [policy.workspace, ...policy.writes, ...policy.gitOpen, ...(policy.cache === null ? [] : [policy.cache])].map(rule => rule.path)
 }
 
 /** How the first program hands on its descriptors. */
@@ -79,18 +82,22 @@ export function heldStdio({ stderr, terminal }: Pick<LaunchStdio, 'stderr' | 'te
 /** The launch of `plan` with `options`; `pty` is the terminal that they ask for, null where they ask for none. */
 export function spawnPlan(plan: LaunchPlan, options: LaunchStdio, pty: Pty | null): SpawnPlan {
   const words = plan.args.slice(0, plan.optionWords)
-  const long = words.reduce((sum, word) => sum + word.length + 1, 0) > ARGS_INLINE_BYTES_MAX
+  const networked = plan.policy.network !== null
+  // The token of a network is among them, and everybody on this machine can read an argument list.
+  const apart = networked || words.reduce((sum, word) => sum + word.length + 1, 0) > ARGS_INLINE_BYTES_MAX
+  const argsFd = CHILD_FDS.files + plan.files.length
   const extra = new Map<number, Extra>([
     [CHILD_FDS.seccomp, { bytes: plan.seccomp }],
     [CHILD_FDS.status, 'pipe'],
-    [CHILD_FDS.first, { bytes: holdScript(heldStdio(options)) }],
+    [CHILD_FDS.first, { bytes: holdScript(heldStdio(options), networked ? 'bridge' : 'none') }],
     [CHILD_FDS.hold, 'pipe'],
     ...plan.files.map(({ fd, bytes }): [number, Extra] => [fd, { bytes }]),
   ])
-  if (long) extra.set(CHILD_FDS.args, { bytes: Buffer.from(words.map(word => `${word}\0`).join('')) })
+  if (networked) extra.set(CHILD_FDS.bridge, 'ipc')
+  if (apart) extra.set(argsFd, { bytes: Buffer.from(words.map(word => `${word}\0`).join('')) })
   const { stderr, ...streams } = pty === null ? options : onTerminal(pty, options)
   if (isGiven(stderr)) extra.set(CHILD_FDS.stderr, stderr)
-  const args = long ? ['--args', String(CHILD_FDS.args), ...plan.args.slice(plan.optionWords)] : plan.args
+  const args = apart ? ['--args', String(argsFd), ...plan.args.slice(plan.optionWords)] : plan.args
   return {
     file: plan.file,
     args: [...closing(extra), ...args],

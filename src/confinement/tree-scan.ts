@@ -3,7 +3,7 @@
  * repositories. It follows no link, so everything it finds lies in the grant under the path it is found at.
  */
 import { isUtf8 } from 'node:buffer'
-import { type Dirent, readdirSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
 import { GRANT_SCAN_ENTRIES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { folded } from '../paths/protected-names.js'
@@ -48,13 +48,15 @@ export interface ScanOptions {
    * too, and the grant may have become one.
    */
   readonly bareRepositories?: 'closed' | 'entered'
+  /** Makes a folder listable that is not; false: it stays as it is. Absent: none is. */
+  readonly openUp?: (folder: string) => boolean
 }
 
 /** Looks through `grant` breadth first, so that a bound cuts the depth and never the top. `names` are folded. */
 export function scanTree(
   grant: string,
   names: ReadonlySet<string>,
-  { entriesMax = GRANT_SCAN_ENTRIES_MAX, bareRepositories = 'closed' }: ScanOptions = {},
+  { entriesMax = GRANT_SCAN_ENTRIES_MAX, bareRepositories = 'closed', openUp }: ScanOptions = {},
 ): TreeScan {
   const found: FoundName[] = []
   const unread: string[] = []
@@ -64,7 +66,7 @@ export function scanTree(
   for (let at = 0; at < queue.length; at++) {
     const folder = queue[at]
     if (folder === undefined) break
-    const entries = list(folder.path)
+    const entries = list(folder.path) ?? (openUp?.(folder.path) === true ? list(folder.path) : null)
     if (entries === null) {
       unread.push(folder.path)
       continue
@@ -169,7 +171,17 @@ function isBareRepository(entries: readonly Entry<string | Buffer>[]): boolean {
   return has('HEAD', 'file') && (has('commondir', 'file') || (has('objects', 'folder') && has('refs', 'folder')))
 }
 
-function typeOf(entry: Dirent): FoundName['type'] {
+/** What stands at `path` now; `other` where it cannot be told. */
+export function typeAt(path: string): FoundName['type'] {
+  try {
+    return typeOf(lstatSync(path))
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return 'other'
+  }
+}
+
+function typeOf(entry: Dirent | Stats): FoundName['type'] {
   if (entry.isDirectory()) return 'folder'
   if (entry.isFile()) return 'file'
   return entry.isSymbolicLink() ? 'link' : 'other'

@@ -2,10 +2,11 @@
  * The shapes that pass between the parts of confinement: what was asked for (PolicyRequest), what it came to
  * (Policy), what the machine is (HostFacts), and what will be started (LaunchPlan). Data only.
  */
+import type { AllowedHost } from '../network/allow-rules.js'
 import type { AppliedConfinement, AppliedLimit, BoundaryName, Gap, LimitName } from '../outcome.js'
-
 import type { RightSet } from './landlock-rights.js'
 import type { FilterArch } from './seccomp-bpf.js'
+
 /** `off` launches nothing. `native`: bubblewrap or seatbelt or refuse. `auto`: the strongest rung that works, or refuse. */
 export type ConfineChoice = 'off' | 'native' | 'auto' | BoundaryName
 
@@ -114,7 +115,7 @@ export interface Policy {
   readonly readHost: boolean
   /** Further sandboxes may be made inside. */
   readonly nesting: boolean
-  /** Null: no network but an own loopback. */
+  /** Null: no network but an own loopback. Else what our proxy opens, at least one. */
   readonly network: { readonly hosts: readonly AllowedHost[] } | null
   /** Listening unix sockets of the host that may be reached. */
   readonly sockets: readonly LandedRule[]
@@ -122,20 +123,16 @@ export interface Policy {
   readonly cache: LandedRule | null
   /** What `git add` and `git commit` write is writable. */
   readonly gitCommit: boolean
+  /** Git folders that are writable but for what `protects` covers in them; none lies in another. */
+  readonly gitOpen: readonly LandedRule[]
+  /** Of `protects` and `watched`, the paths that git obeys because its settings name them. */
+  readonly gitNamed: readonly string[]
   /** Everything protected that appears is moved aside. */
   readonly protectStrict: boolean
   /** Installations and the driver, each shown read-only at a place of its own. */
   readonly staged: readonly StagedRule[]
   /** Links to make inside, each to a place that is shown. */
   readonly links: readonly { readonly path: string; readonly target: string; readonly source: string }[]
-}
-
-/** A host that the network is open to. */
-export interface AllowedHost {
-  /** Lower case; begins with `*.` where every name below it is meant. */
-  readonly name: string
-  /** Null: every port. */
-  readonly port: number | null
 }
 
 /** Something of the host that is shown read-only at another path. */
@@ -159,16 +156,18 @@ export interface HostFacts {
   readonly homes: readonly string[]
   /**
    * Landed path of bubblewrap; null when it is not installed in a folder that can be trusted. `version` and `options`
+   * cost a child process and are present only after `describeHost`.
+   */
+  readonly bwrap: { readonly path: string; readonly version?: string; readonly options?: readonly string[] } | null
   /**
    * Version of the kernel's Landlock interface as the system call answers, 0 where there is none; or why it could not be asked. Asking
    * costs a process, so it is present only after `withLandlock`.
    */
   readonly landlock?: { readonly abi: number } | { readonly problem: string }
-   * cost a child process and are present only after `describeHost`.
-   */
-  readonly bwrap: { readonly path: string; readonly version?: string; readonly options?: readonly string[] } | null
   /** `/usr/bin/sandbox-exec` of macOS; absent: this is not macOS, or it is not there. */
   readonly sandboxExec?: string
+  /** Landed path of the Node that runs us. */
+  readonly node: string
   /** System folders as they exist: a folder to bind, or a link to re-create (`/bin` -> `usr/bin`). */
   readonly systemRoots: readonly (
     | { readonly kind: 'folder'; readonly path: string }
@@ -216,9 +215,10 @@ export interface Mount {
 
 /**
  * Descriptor numbers inside bwrap's own process; fixed, so that an argv is the same bytes every time. `hold` and `stderr`
- * reach the first program, whose shell can name descriptors of one digit only; it closes both before the command.
+ * reach the first program, as `bridge` does where there is a network; its shell can name descriptors of one digit only, and closes
+ * them before the command. Options that travel through a descriptor have the one behind the fed files.
  */
-export const CHILD_FDS = { seccomp: 3, status: 4, first: 5, args: 6, hold: 7, stderr: 8, files: 9 } as const
+export const CHILD_FDS = { seccomp: 3, status: 4, first: 5, bridge: 6, hold: 7, stderr: 8, files: 9 } as const
 
 /**
  * A small file with generated content, shown read-only inside. The launcher opens the bytes for reading, freshly for

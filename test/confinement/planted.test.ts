@@ -4,8 +4,9 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { GIT_CONFIG_BYTES_MAX, PLANTED_TOLD_MAX } from '../../src/bounds.js'
-import { configPlaces, executingSettings, gitSettings } from '../../src/confinement/git-config.js'
-import { planted } from '../../src/confinement/planted.js'
+import { sweep } from '../../src/confinement/aftermath.js'
+import { configPlaces, executingPairs, gitSettings } from '../../src/confinement/git-config.js'
+import { lookForPlanted } from '../../src/confinement/planted.js'
 import { landPolicy } from '../../src/confinement/policy.js'
 import { protectedNames } from '../../src/paths/protected-names.js'
 import { DEBIAN, request } from '../support/confinement-fakes.js'
@@ -33,7 +34,16 @@ function told(
   tree(ws, before)
   const policy = landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN)
   tree(ws, after)
-  const lines = planted({ policy, names: protectedNames(), ...(entriesMax === undefined ? {} : { entriesMax }) })
+  const { appeared, obeyed, unseen } = lookForPlanted({
+    policy,
+    names: protectedNames(),
+    ...(entriesMax === undefined ? {} : { entriesMax }),
+  })
+  const lines = [
+    ...appeared.map(({ word, path, name }) => `${word}: ${path}${name === 'bare repository' ? ' (a git folder)' : ''}`),
+    ...obeyed.map(({ path, why }) => `git would ${why}: ${path}`),
+    ...unseen,
+  ]
   return lines.map(line => line.replaceAll(`${ws}/`, '').replaceAll(ws, '.'))
 }
 
@@ -67,14 +77,15 @@ t.test('what appeared, at any depth', async t => {
       after: at('sub/.git', { ...REPOSITORY, config: '[core]\nfsmonitor = evil\n', 'hooks/post-checkout': '' }),
       lines: [
         'appeared: sub/.git',
-        'git would run: core.fsmonitor in sub/.git/config',
-        'git would run: sub/.git/hooks/post-checkout',
+        'git would run core.fsmonitor: sub/.git/config',
+        'git would run the hook post-checkout: sub/.git/hooks/post-checkout',
       ],
     },
     {
       name: 'those of its submodules and trees',
       after: {
         ...at('s/.git/modules/deep/m', { ...REPOSITORY, config: '[alias]\nx = !evil\n' }),
+        's/.git/worktrees/w/HEAD': '',
         's/.git/worktrees/w/config.worktree': '[pager]\nlog = evil\n',
         's/.git/worktrees/w/commondir': '../..\n',
         's/m/.git': 'gitdir: ../.git/modules/deep/m\n',
@@ -82,14 +93,14 @@ t.test('what appeared, at any depth', async t => {
       lines: [
         'appeared: s/.git',
         'appeared: s/m/.git',
-        'git would run: pager.log in s/.git/worktrees/w/config.worktree',
-        'git would run: alias.x in s/.git/modules/deep/m/config',
+        'git would run pager.log: s/.git/worktrees/w/config.worktree',
+        'git would run alias.x: s/.git/modules/deep/m/config',
       ],
     },
     {
       name: 'a bare one, and what lies in it',
       after: { ...at('b', { ...REPOSITORY, config: '[diff "x"]\ntextconv = evil\n' }), 'b/objects/.envrc': '' },
-      lines: ['appeared: b (a git folder)', 'appeared: b/objects/.envrc', 'git would run: diff.textconv in b/config'],
+      lines: ['appeared: b (a git folder)', 'appeared: b/objects/.envrc', 'git would run diff.textconv: b/config'],
     },
     {
       name: 'made of links, or of a pointer to the rest',
@@ -103,7 +114,9 @@ t.test('what appeared, at any depth', async t => {
       lines: [
         'appeared: c (a git folder)',
         'appeared: d (a git folder)',
-        'git would run: what /elsewhere says, by d/commondir',
+        'git would go through the link to /tmp: c/objects',
+        'git would go through the link to /tmp: c/refs',
+        'git would obey what /elsewhere says: d/commondir',
       ],
     },
     {
@@ -116,8 +129,8 @@ t.test('what appeared, at any depth', async t => {
       },
       lines: [
         ...['p', 'q', 'r', 's'].map(name => `appeared: ${name}/.git`),
-        'git would run: what /elsewhere says, by q/.git',
-        'git would run: what /elsewhere says, by r/.git',
+        'git would obey what /elsewhere says: q/.git',
+        'git would obey what /elsewhere says: r/.git',
       ],
     },
     {
@@ -128,12 +141,12 @@ t.test('what appeared, at any depth', async t => {
     {
       name: 'settings that are no file',
       after: { 'x/.git/config/': '' },
-      lines: ['appeared: x/.git', 'not looked at: x/.git/config, which cannot be read'],
+      lines: ['appeared: x/.git', 'git would read it, and it cannot be read here: x/.git/config'],
     },
     {
       name: 'settings behind the bound',
       after: { 'x/.git/config': `${'#'.repeat(GIT_CONFIG_BYTES_MAX)}\n[core]\nfsmonitor = evil\n` },
-      lines: ['appeared: x/.git', `not looked at: what stands in x/.git/config after ${GIT_CONFIG_BYTES_MAX} bytes`],
+      lines: ['appeared: x/.git', `git would read more than ${GIT_CONFIG_BYTES_MAX} bytes of settings: x/.git/config`],
     },
   ]
   for (const { name, after, lines } of cases) t.same(told(t, before, after), lines, name)
@@ -150,8 +163,8 @@ t.test('the grant itself becomes a repository', async t => {
     [
       'appeared: . (a git folder)',
       'appeared: y/.envrc',
-      'git would run: core.fsmonitor in config',
-      'git would run: hooks/pre-push',
+      'git would run core.fsmonitor: config',
+      'git would run the hook pre-push: hooks/pre-push',
     ].sort((a, b) => lines.indexOf(a) - lines.indexOf(b)),
   )
 })
@@ -164,24 +177,26 @@ t.test('bounds say what was not looked at', async t => {
   const wide = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`s/.git/modules/d${n}/x`, '']))
   t.match(told(t, {}, { ...wide }, 40), [
     'appeared: s/.git',
-    /^not looked at: the rest of s\/\.git; git folders in \. hold more than 40 entries$/,
+    /^not looked at: the rest of s\/\.git: git folders hold more than 40 entries$/,
   ])
-  const lines = told(
-    t,
-    {},
-    Object.fromEntries(Array.from({ length: PLANTED_TOLD_MAX + 20 }, (_, n) => [`d${n}/.envrc`, ''])),
-  )
-  t.same([lines.length, lines.at(-1)], [PLANTED_TOLD_MAX, 'and 21 more of this kind'])
   const ws = scratch(t)
-  tree(ws, { 'x/.envrc': '' })
-  const landed = landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN)
-  t.same(
-    planted({ policy: { ...landed, protects: [], unscanned: [ws] }, names: protectedNames() }),
-    [`found: ${ws}/x/.envrc`],
-    'it may have been there',
-  )
-  t.same(planted({ policy: { ...landed, writes: [] }, names: protectedNames() }), [], 'no grant')
-  t.same(planted({ policy: { ...landed, protects: [] }, names: protectedNames(['.envrc']) }), [], 'lifted by name')
+  const empty = landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN)
+  tree(ws, Object.fromEntries(Array.from({ length: PLANTED_TOLD_MAX + 20 }, (_, n) => [`d${n}/.envrc`, ''])))
+  const lines = sweep(empty, [])
+  t.same([lines.length, lines.at(-1)], [PLANTED_TOLD_MAX, 'and 21 more of this kind'])
+})
+
+t.test('what may have been there before is told and left', async t => {
+  const ws = scratch(t)
+  tree(ws, { 'x/.envrc': '', ...at('y/.git', { ...REPOSITORY, config: '[core]\npager = evil\n' }) })
+  const landed = { ...landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN), protects: [], protectStrict: true }
+  t.same(sweep({ ...landed, unscanned: [ws] }, []), [
+    `found: ${ws}/x/.envrc`,
+    `found: ${ws}/y/.git`,
+    `git would run core.pager: ${ws}/y/.git/config`,
+  ])
+  t.same(sweep({ ...landed, writes: [] }, []), [], 'no grant')
+  t.same(sweep({ ...landed, protectStrict: false }, ['.envrc', '.git']), [], 'lifted by name')
 })
 
 t.test('a folder that cannot be listed is said', { skip: needs('not-root') }, async t => {
@@ -190,7 +205,10 @@ t.test('a folder that cannot be listed is said', { skip: needs('not-root') }, as
   tree(ws, { 'closed/.git/': '' })
   chmodSync(join(ws, 'closed'), 0)
   t.teardown(() => chmodSync(join(ws, 'closed'), 0o700))
-  t.same(planted({ policy, names: protectedNames() }), [`not looked at: ${ws}/closed, which cannot be listed`])
+  t.same(lookForPlanted({ policy, names: protectedNames() }).unseen, [
+    `not looked at: ${ws}/closed, which cannot be listed`,
+  ])
+  t.same(sweep(policy, []), [`appeared: ${ws}/closed/.git`], 'it is opened to be looked through')
 })
 
 /** Text, and the settings in it as `key=value`; null: git itself gives up on it, and we go on. */
@@ -278,12 +296,12 @@ t.test('settings that name places, and settings that execute', async t => {
     const name = rest.pop() ?? ''
     return `[${section}${rest.length === 0 ? '' : ` "${rest.join('.')}"`}]\n${name} = ${value}\n`
   }
-  for (const key of executes) t.equal(executingSettings(written(key, 'evil')).length, 1, key)
+  for (const key of executes) t.equal(executingPairs(written(key, 'evil')).length, 1, key)
   for (const [key, value] of [
     ['alias.x', '!evil'],
     ['core.fsmonitor', './true'],
   ] as const)
-    t.equal(executingSettings(written(key, value)).length, 1, key)
+    t.equal(executingPairs(written(key, value)).length, 1, key)
   for (const [key, value] of [
     ['alias.x', 'log'],
     ['core.fsmonitor', 'true'],
@@ -291,5 +309,5 @@ t.test('settings that name places, and settings that execute', async t => {
     ['remote.origin.url', 'x'],
     ['user.name', 'x'],
   ] as const)
-    t.same(executingSettings(written(key, value)), [], key)
+    t.same(executingPairs(written(key, value)), [], key)
 })

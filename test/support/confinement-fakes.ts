@@ -12,6 +12,7 @@ export const DEBIAN: HostFacts = {
   home: '/home/user',
   homes: ['/home/user'],
   bwrap: { path: '/usr/bin/bwrap' },
+  node: '/usr/bin/node',
   systemRoots: [
     { kind: 'folder', path: '/usr' },
     { kind: 'link', path: '/bin', target: 'usr/bin' },
@@ -76,6 +77,8 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     sockets: [],
     cache: null,
     gitCommit: false,
+    gitOpen: [],
+    gitNamed: [],
     protectStrict: false,
     staged: [],
     links: [],
