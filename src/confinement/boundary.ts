@@ -19,8 +19,8 @@ import { PATH_INSIDE } from './inside-env.js'
 import { neither, rungsWithout, unavailable } from './ladder.js'
 import { withLandlock } from './landlock-start.js'
 import { launch } from './launch.js'
-import type { BoundaryRequest, RunRequest } from './launch-requests.js'
 import { planLaunch } from './launch-plan.js'
+import type { BoundaryRequest, RunRequest } from './launch-requests.js'
 import { landPolicy } from './policy.js'
 import { proved, remember } from './proved.js'
 import type { HostFacts, LaunchPlan, Policy } from './types.js'
@@ -194,10 +194,7 @@ export class Boundary {
    * Tries the next candidate where the first fails for what the next does without (`ladder.ts`). A failed one has started
    * nothing of the command. Everything else refuses.
    */
-  async #launch(
-    request: RunRequest,
-    planFor: PlanFor,
-  ): Promise<Outcome | Refusal> {
+  async #launch(request: RunRequest, planFor: PlanFor): Promise<Outcome | Refusal> {
     for (;;) {
       const [name, ...weaker] = this.#candidates
       if (name === undefined) throw new Error('no boundary left')
@@ -241,7 +238,12 @@ export class Boundary {
   async #launchPlan(request: RunRequest, plan: LaunchPlan, gate: Gate | undefined): Promise<Outcome | Refusal> {
     const { options, policy, rules } = this.#standing
     const folders = checkLaunchFolders(
-      { cwd: request.cwd ?? '.', grants: policy.writes.map(rule => rule.path), cache: policy.cache?.path ?? null, privateParent: temporaryFolder() },
+      {
+        cwd: request.cwd ?? '.',
+        grants: policy.writes.map(rule => rule.path),
+        cache: policy.cache?.path ?? null,
+        privateParent: temporaryFolder(),
+      },
       rules,
     )
     if (folders instanceof Refusal) return folders

@@ -1,6 +1,9 @@
 /** Which boundaries to try, in order. Nothing is ever tried that the operator did not ask for, and never none. */
 import { Refusal } from '../errors.js'
 import type { BoundaryName } from '../outcome.js'
+import { neither } from './ladder.js'
+import { landlockProblem } from './landlock-plan.js'
+import { withLandlock } from './landlock-start.js'
 import { seatbeltProblem } from './seatbelt-plan.js'
 import type { ConfineChoice, HostFacts } from './types.js'
 
@@ -8,7 +11,7 @@ const KNOWN: readonly BoundaryName[] = ['bubblewrap', 'bubblewrap-hostproc', 'la
 
 /** Boundaries that stand, by platform; the strongest first. */
 const BUILT: Readonly<Record<HostFacts['platform'], readonly BoundaryName[]>> = {
-  linux: ['bubblewrap', 'bubblewrap-hostproc'],
+  linux: ['bubblewrap', 'bubblewrap-hostproc', 'landlock'],
   darwin: ['seatbelt'],
   other: [],
 }
@@ -28,12 +31,17 @@ export function chooseBoundary(choice: ConfineChoice, facts: HostFacts): readonl
   const built = BUILT[facts.platform]
   if (choice === 'native' || choice === 'auto') {
     const names = choice === 'native' ? built.slice(0, 1) : built
-    return names.length === 0 ? unavailable(facts) : (problemOf(facts) ?? names)
+    if (names.length === 0) return unavailable(facts)
+    const problem = problemOf(facts)
+    if (choice === 'native' || facts.platform !== 'linux' || problem === null) return problem ?? names
+    return landlockAlone(facts, problem)
   }
   if (!KNOWN.includes(choice)) {
     const text = `there is no boundary named ${JSON.stringify(choice)}: use off, native, auto, ${ADVISED.join(', ')}`
     return new Refusal('boundary-unknown', { name: choice, known: ADVISED }, text)
   }
+  // Whether there is Landlock is told by a plan for it, which everything but the choice of a name leads to.
+  if (choice === 'landlock' && facts.platform === 'linux') return [choice]
   if (built.includes(choice)) return problemOf(facts) ?? [choice]
   if (choice === 'seatbelt') return seatbeltProblem(facts) ?? [choice]
   if (facts.platform !== 'linux' && choice !== 'container') return unavailable(facts, choice)
@@ -53,18 +61,29 @@ function unavailable({ platform }: HostFacts, boundary: string = 'auto'): Refusa
 }
 
 /** What the boundaries of this platform need of the machine, or null. */
-function problemOf(facts: HostFacts): Refusal | null {
+function problemOf(facts: HostFacts): Refusal<'boundary-unavailable'> | null {
   return facts.platform === 'darwin' ? seatbeltProblem(facts) : bwrapProblem(facts)
 }
 
 /** What both bubblewrap boundaries need of the machine, or null. */
-function bwrapProblem({ bwrap, installHint: fix }: HostFacts): Refusal | null {
+function bwrapProblem({ bwrap, installHint: fix }: HostFacts): Refusal<'boundary-unavailable'> | null {
   if (bwrap !== null) return null
-  const text =
-    'bubblewrap (bwrap) is not installed in a folder that only root can change; Landlock as a substitute is not built yet; nothing was run'
+  const text = 'bubblewrap (bwrap) is not installed in a folder that only root can change; nothing was run'
   return new Refusal(
     'boundary-unavailable',
     { boundary: 'bubblewrap', probe: 'find bwrap', text, fix },
     `${text}: ${fix}`,
   )
+}
+
+/** Without bubblewrap there is one rung left, where the kernel has it or has not been asked. */
+function landlockAlone(facts: HostFacts, problem: Refusal<'boundary-unavailable'>): readonly BoundaryName[] | Refusal {
+  const refused = facts.landlock === undefined ? null : landlockProblem(facts)
+  return refused === null ? ['landlock'] : neither(problem, 'landlock', refused)
+}
+
+/** The facts with what `choice` has to know before one is chosen; asking costs a process, so only where it may come to Landlock at once. */
+export async function factsForChoice(choice: ConfineChoice, facts: HostFacts): Promise<HostFacts> {
+  const atOnce = choice === 'landlock' || (choice === 'auto' && facts.bwrap === null)
+  return atOnce && facts.platform === 'linux' ? await withLandlock(facts) : facts
 }

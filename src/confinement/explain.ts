@@ -2,8 +2,10 @@
 import { Refusal } from '../errors.js'
 import type { Json, JsonObject } from '../json.js'
 import { ruleText } from '../network/allow-rules.js'
-import type { AppliedLimit, Gap } from '../outcome.js'
+import type { AppliedLimit, BoundaryName, Gap } from '../outcome.js'
 import { CACHE_INSIDE } from './cache-folder.js'
+import { rightNames } from './landlock-rights.js'
+import { landlockText } from './landlock-text.js'
 import { limitText } from './limit-units.js'
 import { disassembleBytes } from './seccomp-text.js'
 import { socketMeaning } from './socket-meanings.js'
@@ -38,8 +40,13 @@ function refusalSections({ code, message }: Refusal, policy: Policy): Section[] 
   return [{ title: 'refused', lines: [`${code}: ${message}`] }, ...policySections(policy, ['none'])]
 }
 
-function networkLines({ seatbelt, policy: { network } }: LaunchPlan): readonly string[] {
-  if (network === null) return [seatbelt === undefined ? 'none: a loopback of its own' : 'none: no loopback either']
+const NO_NETWORK: Readonly<Partial<Record<BoundaryName, string>>> = {
+  landlock: 'none: no loopback and no unix socket either',
+  seatbelt: 'none: no loopback either',
+}
+
+function networkLines({ boundary, policy: { network } }: LaunchPlan): readonly string[] {
+  if (network === null) return [NO_NETWORK[boundary] ?? 'none: a loopback of its own']
   const reached = network.hosts.map(rule => `${ruleText(rule)}  (${word(rule.source)})`)
   return [...reached, 'through a proxy of ours, which looks names up: no resolver is needed inside, and none is shown']
 }
@@ -60,10 +67,26 @@ function planSections(plan: LaunchPlan): Section[] {
       lines: confinement.gaps.map(gapLine),
       empty: 'nothing: every guarantee of this boundary holds',
     },
-    { title: 'environment', lines: environmentLines(plan.seatbelt === undefined ? policy.env : plan.env) },
+    { title: 'environment', lines: environmentLines(environmentOf(plan)) },
     ...plan.files.map(({ path, bytes }) => ({ title: `file ${path}`, lines: textOf(bytes).trimEnd().split('\n') })),
-    { title: 'argument list, one word a line', lines: [file, ...args].map(word) },
+    ...(plan.landlock === undefined
+      ? [{ title: 'argument list, one word a line', lines: [file, ...args].map(word) }]
+      : landlockSections({ ...plan, landlock: plan.landlock })),
     ...recipeSections(plan),
+  ]
+}
+
+/** bubblewrap gets the command's environment as arguments, the others as their own. */
+function environmentOf({ seatbelt, landlock, policy, env }: LaunchPlan): LaunchPlan['env'] {
+  return seatbelt === undefined && landlock === undefined ? policy.env : env
+}
+
+function landlockSections(plan: Parameters<typeof landlockText>[0]): Section[] {
+  const { ruleset, closed, calls } = landlockText(plan, word)
+  return [
+    { title: 'Landlock ruleset', lines: ruleset },
+    { title: 'granted folders in which no name can be made, because they hold what is closed', lines: closed },
+    { title: 'system calls of the launcher, each with the answer it must have', lines: calls },
   ]
 }
 
@@ -168,7 +191,7 @@ function explanationJson(plan: LaunchPlan | Refusal, policy: Policy): JsonObject
     version: 1,
     refusal: refused ? { code: plan.code, message: plan.message, details: plain(plan.details) } : null,
     policy: policyJson(policy),
-    environment: { ...(refused ? policy.env : plan.seatbelt === undefined ? plan.policy.env : plan.env) },
+    environment: { ...(refused ? policy.env : environmentOf(plan)) },
     boundary: refused ? null : plan.boundary,
     identity: refused ? null : plain(plan.identity),
     command: refused ? null : [...plan.command],
@@ -176,9 +199,26 @@ function explanationJson(plan: LaunchPlan | Refusal, policy: Policy): JsonObject
     files: refused ? null : plan.files.map(({ path, bytes }) => ({ path, text: textOf(bytes) })),
     seccomp: refused || plan.seatbelt ? null : disassembleBytes(plan.seccomp).trimEnd().split('\n'),
     ...(refused || plan.seatbelt === undefined ? {} : { seatbelt: plain(plan.seatbelt) }),
+    ...(refused || plan.landlock === undefined ? {} : { landlock: landlockJson({ ...plan, landlock: plan.landlock }) }),
     limits: refused ? null : plain(plan.limits),
     applied: refused ? null : [...plan.confinement.applied],
     gaps: plain(refused ? policy.reservations : plan.confinement.gaps),
+  }
+}
+
+function landlockJson(plan: Parameters<typeof landlockText>[0]): JsonObject {
+  const { abi, rules, closed } = plan.landlock
+  const { calls } = landlockText(plan, path => path)
+  return {
+    abi,
+    rules: rules.map(({ path, type, sets, source }) => ({
+      path,
+      type,
+      rights: [...rightNames(sets, abi, type)],
+      source,
+    })),
+    closed: [...closed],
+    calls: [...calls],
   }
 }
 

@@ -163,3 +163,32 @@ export function knownFailure(text: string): KnownFailure {
 export function meansNoFreshProc(text: string): boolean {
   return NO_FRESH_PROC.test(text) || READ_ONLY_PROC.test(text)
 }
+
+/**
+ * What bubblewrap says where no user namespace, or no mount in one, can be had by anybody here: by the kernel, by a security
+ * module, by the seccomp profile around us, or by capabilities that uid 0 has lost. Whole lines, because paths in other words
+ * are a user's.
+ */
+const NO_NAMESPACES = [
+  /^bwrap: No permissions to create (?:a )?new namespace, likely because the kernel does not allow non-privileged user namespaces\..*$/,
+  /^bwrap: Creating new namespace failed: (?:Operation not permitted|Function not implemented|Invalid argument)$/,
+  /^bwrap: Creating new namespace failed, likely because the kernel does not support user namespaces\..*$/,
+  /^bwrap: pivot_root: (?:Operation not permitted|Invalid argument)$/,
+  /^bwrap: setting up uid map: (?:Operation not permitted|Permission denied|Read-only file system)$/,
+  /^bwrap: loopback: Failed RTM_NEWADDR: (?:Operation not permitted|Permission denied|No child processes)$/,
+  /^bwrap: (?:Failed to make \/ slave|unmount old root|Can't set hostname to harness): (?:Operation not permitted|Permission denied)$/,
+  /^bwrap: Unexpected capabilities but not setuid, old file caps config\?$/,
+] as const
+
+/** Also said where all are in use for the moment. */
+const NAMESPACES_USED_UP =
+  /^bwrap: Creating new namespace failed: nesting depth or \/proc\/sys\/user\/max_\*_namespaces exceeded \(ENOSPC\)$/
+
+/**
+ * True where `text` of bubblewrap means that no user namespace can be had here. `namespacesMax`: how many may be made, null: not
+ * told; of one, which a sandbox around us leaves, that sandbox has taken it.
+ */
+export function meansNoNamespaces(text: string, namespacesMax: number | null): boolean {
+  if (NAMESPACES_USED_UP.test(text)) return namespacesMax !== null && namespacesMax <= 1
+  return NO_NAMESPACES.some(line => line.test(text))
+}

@@ -146,7 +146,7 @@ function seatbeltLimits(policy: Policy, facts: HostFacts): Pick<ReturnType<typeo
 }
 
 /** Why this machine has no seatbelt, or null. */
-export function seatbeltProblem({ platform, sandboxExec }: HostFacts): Refusal | null {
+export function seatbeltProblem({ platform, sandboxExec }: HostFacts): Refusal<'boundary-unavailable'> | null {
   if (platform === 'darwin' && sandboxExec !== undefined) return null
   const [text, fix] =
     platform === 'darwin'

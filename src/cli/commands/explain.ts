@@ -1,5 +1,5 @@
 /** `harness explain`: how a command would be confined, without starting anything. */
-import { chooseBoundary } from '../../confinement/choose.js'
+import { chooseBoundary, factsForChoice } from '../../confinement/choose.js'
 import { explainPolicy } from '../../confinement/explain.js'
 import { readHostFacts } from '../../confinement/host-facts.js'
 import { planLaunch } from '../../confinement/launch-plan.js'
@@ -20,7 +20,7 @@ export async function explain({ given, words }: Invocation, io: Io): Promise<num
     controlFiles: controlFiles(given, io),
     programs: programs.length === 0 ? null : programs,
   })
-  const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
+  const facts = await factsForChoice(choice, await readHostFacts({ cgroupRoot: request.cgroupRoot }))
   const boundaries = chooseBoundary(choice, facts)
   if (boundaries instanceof Refusal) throw boundaries
   const policy = landPolicy(request, facts)

@@ -1,0 +1,48 @@
+/**
+ * From one boundary to the next weaker one: only where the words of a failure mean that the stronger cannot be had on this
+ * machine, never where something is short for the moment, because a shortage that passes must not leave a weaker boundary behind.
+ * Pure but for the one setting that tells the two apart.
+ */
+import { readFileSync } from 'node:fs'
+import { Refusal } from '../errors.js'
+import type { BoundaryName } from '../outcome.js'
+import { knownFailure, meansNoFreshProc, meansNoNamespaces } from './known-failures.js'
+
+/** Of `weaker`, strongest first, what can do without the thing whose lack `text` of a launcher tells; empty: nothing can. */
+export function rungsWithout(
+  text: string,
+  weaker: readonly BoundaryName[],
+  namespacesMax: number | null = userNamespacesMax(),
+): readonly BoundaryName[] {
+  if (meansNoFreshProc(text)) return weaker
+  return meansNoNamespaces(text, namespacesMax) ? weaker.filter(name => name === 'landlock') : []
+}
+
+/** How many user namespaces may be made here (namespaces(7), /proc/sys/user); null where it is not told. */
+function userNamespacesMax(): number | null {
+  try {
+    return Number(readFileSync('/proc/sys/user/max_user_namespaces', 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** A boundary that could not be set up, in the words of its launcher and with the fix. */
+export function unavailable(boundary: string, text: string): Refusal<'boundary-unavailable'> {
+  const { probe, fix } = knownFailure(text)
+  return new Refusal(
+    'boundary-unavailable',
+    { boundary, probe, text, fix },
+    `the boundary ${boundary} could not be set up (${probe}): ${text}; nothing was run; ${fix}`,
+  )
+}
+
+/** The stronger boundary's refusal, where the weaker one that was to stand in for it refuses too. */
+export function neither(
+  { details, message }: Refusal<'boundary-unavailable'>,
+  weaker: BoundaryName,
+  refused: Refusal,
+): Refusal<'boundary-unavailable'> {
+  const text = `${message}; and the boundary ${weaker} cannot stand in for it: ${refused.message}`
+  return new Refusal('boundary-unavailable', details, text, { cause: refused })
+}
