@@ -4,7 +4,7 @@
  * from these types (test/schemas.test.ts), which asks for a sample of every kind too.
  */
 import type { Json, JsonObject } from './json.js'
-import type { AppliedConfinement, AppliedLimit, Gap, OutcomeRecord } from './outcome.js'
+import type { AppliedConfinement, AppliedLimit, Gap, NetworkDenialWhy, OutcomeRecord } from './outcome.js'
 
 export interface Withheld {
   readonly tool: string
@@ -157,6 +157,15 @@ export type HarnessEvent =
       readonly confinement: Pick<AppliedConfinement, 'boundary' | 'applied' | 'gaps'>
     }
   | { readonly kind: 'launch-ended'; readonly launch_id: string; readonly outcome: OutcomeRecord }
+  /** The first of its kind in a launch; how often it came is in the outcome. */
+  | {
+      readonly kind: 'network-denied'
+      readonly launch_id: string
+      readonly call_id?: string
+      readonly host: string
+      readonly port: number | null
+      readonly why: NetworkDenialWhy
+    }
   | { readonly kind: 'confinement-hint'; readonly call_id: string; readonly rule: string; readonly text: string }
   | {
       readonly kind: 'hook-ran'

@@ -110,6 +110,29 @@ export interface StreamFailure {
   readonly errno: string
 }
 
+/** Why the proxy of a launch did not do what was asked of it. */
+export type NetworkDenialWhy =
+  | 'host-not-allowed'
+  | 'port-not-allowed'
+  /** The name is allowed and leads to this machine or a private network. */
+  | 'address-not-allowed'
+  | 'bad-host'
+  | 'bad-request'
+  | 'bad-token'
+  | 'unsupported'
+  | 'too-many-connections'
+
+/** What a command with an allow-list was denied, each kind once. */
+export interface NetworkDenial {
+  /** In its one spelling; as it was written where it is no host; empty where none could be read. */
+  readonly host: string
+  /** Null where none could be read. */
+  readonly port: number | null
+  readonly why: NetworkDenialWhy
+  /** At least 1. */
+  readonly times: number
+}
+
 /** How one supervised command ended. Every variant is a normal return; only a bug throws. */
 export interface Outcome {
   readonly ending: Ending
@@ -131,6 +154,8 @@ export interface Outcome {
   readonly tree_left?: true
   /** Present where bytes between the command and a stream of ours were lost; a reader that went away is no loss. */
   readonly stream_failures?: readonly StreamFailure[]
+  /** Present where the launch had an allow-list of hosts: what it was denied, at most 100 kinds. */
+  readonly network_denied?: readonly NetworkDenial[]
   /**
    * One line for each path under a write grant that is protected and appeared, changed or went during the launch, as far
    * as it was watched; `exec` adds what a look through the whole grant finds afterwards. Empty: none.

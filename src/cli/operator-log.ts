@@ -46,6 +46,11 @@ const LINES: Lines = {
       tampered: outcome.tampered,
     },
   }),
+  'network-denied': e => ({
+    level: 'warn',
+    text: 'network denied',
+    facts: { launch_id: e.launch_id, host: e.host, port: e.port, why: e.why },
+  }),
   'cancel-requested': e => ({ level: 'warn', text: 'cancel requested', facts: { by: e.by } }),
   'approval-resolved': e =>
     e.approved ? null : { level: 'warn', text: 'call not approved', facts: { call_id: e.call_id } },

@@ -7,6 +7,7 @@
 import { limitText } from '../confinement/limit-units.js'
 import type { HarnessEvent } from '../events.js'
 import { exactJson } from '../json.js'
+import { denialText } from '../network/denial-text.js'
 import { escapeJson, escapeLines, escapeProse, oneLine } from './terminal-text.js'
 
 export interface RenderOptions {
@@ -45,6 +46,7 @@ const PROGRESS: Lines = {
   'tool-requested': e => `  ${e.name} ${oneLine(JSON.stringify(e.arguments), 120)}`,
   'launch-ended': e => `  ${endingText(e.outcome.ending)} in ${Math.round(e.outcome.duration_ms)} ms`,
   'hook-ran': e => `  hook ${e.name} at ${e.point}: ${e.decision.kind} in ${Math.round(e.duration_ms)} ms`,
+  'network-denied': e => `  network denied: ${oneLine(denialText(e), 400)}`,
   'confinement-hint': e => `  hint: ${oneLine(e.text)}`,
   'tool-completed': e =>
     e.failed ? `  failed${e.code === undefined ? '' : ` [${e.code}]`} ${oneLine(e.reason ?? '')}`.trimEnd() : null,

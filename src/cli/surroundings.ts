@@ -105,7 +105,10 @@ function initWarning({ pid1WithoutInit }: HostFacts): HarnessEvent[] {
 
 function openOrClosed(boundary: Boundary | null, given: Given): EffectsPlace {
   if (boundary === null) return { kind: 'closed', why: 'confinement is off (--confine auto turns it on)' }
-  const hints = { writes: given.all('--process-write-subtree'), network: 'none' } as const
+  const hints = {
+    writes: given.all('--process-write-subtree'),
+    network: boundary.policy.network === null ? 'none' : 'allow-list',
+  } as const
   return { kind: 'open', launcher: boundary, hints, wallMs: boundary.policy.limits.wall }
 }
 

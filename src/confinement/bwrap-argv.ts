@@ -10,6 +10,7 @@
  */
 import { HOME_TMPFS_BYTES, SHM_TMPFS_BYTES, TMP_TMPFS_BYTES } from '../bounds.js'
 import { isWithin } from '../paths/resolve.js'
+import { bridgeWords } from './bridge.js'
 import { HOLD_INSIDE } from './hold.js'
 import { HOME_INSIDE } from './inside-env.js'
 import { orderMounts } from './mount-order.js'
@@ -47,6 +48,7 @@ export function bwrapArgv(request: BwrapRequest): { readonly args: readonly stri
     policy.links.flatMap(({ path, target }) => ['--symlink', target, path]),
     files.flatMap(({ fd, path }) => fedFile(fd, '0444', path)),
     mounts.flatMap(({ kind, path }) => (kind === 'hide-folder' ? ['--remount-ro', path] : [])),
+    bridgeWords(policy, facts),
     // The first program holds the command until our lives are tied: see LaunchPlan.
     fedFile(CHILD_FDS.first, '0755', HOLD_INSIDE),
     // The root itself holds nothing but mount points; left writable, it would be room without a limit.

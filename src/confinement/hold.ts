@@ -7,6 +7,8 @@
  * as the rest of the start. Units differ from prlimit(1): `-f` counts 512 bytes, `-d` counts KiB (POSIX "ulimit"; dash(1)).
  */
 
+import { BRIDGE_SCRIPT } from './bridge.js'
+
 /** Exit status of the hold where it does not come to the command; with nothing released it is never taken for the command's. */
 const GIVEN_UP = 125
 
@@ -59,22 +61,27 @@ export type HeldStdio = 'kept' | 'given' | 'terminal'
 
 /**
  * The script's bytes. `kept` leaves the descriptors alone; `given` takes stderr from descriptor 8, so that what bubblewrap itself
- * says before comes to us; `terminal` does that too and makes stdin, a terminal, the controlling one.
+ * says before comes to us; `terminal` does that too and makes stdin, a terminal, the controlling one. `bridge` hands a listener out
+ * before the limits are set.
  */
-export function holdScript(stdio: HeldStdio): Uint8Array {
-  return SCRIPTS[stdio]
+export function holdScript(stdio: HeldStdio, network: 'none' | 'bridge' = 'none'): Uint8Array {
+  return SCRIPTS[network][stdio]
 }
 
-function script(takeTerminal: string, takeStderr: string): Uint8Array {
+function script(takeTerminal: string, bridge: string, takeStderr: string): Uint8Array {
   return Buffer.from(
-    `#!/bin/sh\n${takeTerminal}${LIMITS_SCRIPT}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${takeStderr}exec 7<&-\nexec "$@"\n`,
+    `#!/bin/sh\n${takeTerminal}${bridge}${LIMITS_SCRIPT}\necho stands >&7\nread -r HARNESS_HOLD <&7 || exit ${GIVEN_UP}\nunset HARNESS_HOLD\n${takeStderr}exec 7<&-\nexec "$@"\n`,
   )
 }
 
 const TAKE_STDERR = 'exec 2>&8 8>&-\n'
 
-const SCRIPTS = {
-  kept: script('', ''),
-  given: script('', TAKE_STDERR),
-  terminal: script(TAKE_TERMINAL, TAKE_STDERR),
-} as const
+function scripts(bridge: string): Readonly<Record<HeldStdio, Uint8Array>> {
+  return {
+    kept: script('', bridge, ''),
+    given: script('', bridge, TAKE_STDERR),
+    terminal: script(TAKE_TERMINAL, bridge, TAKE_STDERR),
+  }
+}
+
+const SCRIPTS = { none: scripts(''), bridge: scripts(BRIDGE_SCRIPT) } as const

@@ -16,7 +16,7 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs'
-import { homedir, release } from 'node:os'
+import { homedir, networkInterfaces, release } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import which from 'which'
 import { isWithin } from '../paths/resolve.js'
@@ -95,6 +95,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     homes,
     bwrap: bwrap === null ? null : { path: bwrap },
     ...(process.platform === 'darwin' && existsSync(SANDBOX_EXEC) ? { sandboxExec: SANDBOX_EXEC } : {}),
+    node: landed(process.execPath) ?? process.execPath,
     systemRoots: systemRoots([...pathFolders, bwrap, landed('/bin/sh'), landed(process.execPath)]),
     etcFiles: etcFiles(),
     pathFolders,
@@ -113,6 +114,11 @@ export function readBoundSockets(): HostFacts['boundSockets'] {
   const table = text('/proc/net/unix')
   // A table that can be read has at least its heading.
   return table === '' ? null : boundSocketNames(table)
+}
+
+/** The addresses of this machine's interfaces; they change while it runs. */
+export function readOwnAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap(addresses => (addresses ?? []).map(({ address }) => address))
 }
 
 /** A program we were handed to run for the facts that cost a process. Returns its standard output, or null if it failed. */

@@ -4,16 +4,18 @@
  */
 import { BWRAP_WORDS_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
+import type { ProxyPlace } from '../network/proxy-env.js'
 import type { AppliedConfinement, BoundaryName } from '../outcome.js'
 import { isWithin, land } from '../paths/resolve.js'
+import { BRIDGE_INSIDE, BRIDGE_PROGRAM } from './bridge.js'
 import { bwrapArgv } from './bwrap-argv.js'
 import { argumentRefusal } from './command-words.js'
 import { guaranteesOf } from './guarantees.js'
 import { LAUNCHER_ENV, terminalEnv } from './inside-env.js'
+import { planLandlock } from './landlock-plan.js'
 import { planLimits } from './launch-limits.js'
 import { orderMounts } from './mount-order.js'
 import { networkEnv, proxyPort } from './network-env.js'
-import { planLandlock } from './landlock-plan.js'
 import { hideHostSockets } from './policy-sockets.js'
 import { programInside } from './program-inside.js'
 import { planSeatbelt } from './seatbelt-plan.js'
@@ -32,6 +34,8 @@ export interface PlanRequest {
   readonly cwd?: string
   /** The launch gets a terminal that programs know by this name (TERM). Absent: none. */
   readonly terminal?: { readonly term: string }
+  /** Where the proxy of the launch is. Absent: a plan to be read, with stand-ins where the policy has a network. */
+  readonly proxy?: ProxyPlace
 }
 
 /**
@@ -46,11 +50,15 @@ export function planLaunch({
   command,
   cwd = '.',
   terminal,
+  proxy,
 }: PlanRequest): LaunchPlan | Refusal {
   const unheld = unheldRule(boundary, landed)
   if (unheld !== null) return unheld
+  const online = networkEnv(landed, proxy)
   if (boundary === 'seatbelt') {
-    return terminal === undefined ? planSeatbelt({ policy: online, facts, command, cwd, ...proxyPort(online, proxy) }) : noTerminal()
+    return terminal === undefined
+      ? planSeatbelt({ policy: online, facts, command, cwd, ...proxyPort(online, proxy) })
+      : noTerminal()
   }
   const policy = terminal === undefined ? online : { ...online, env: terminalEnv(online, terminal.term) }
   const arch = FILTER_ARCHES[facts.arch]
@@ -58,7 +66,6 @@ export function planLaunch({
     if (arch === undefined) return unsupported(facts.arch)
     return planLandlock({ policy: landed, facts, arch, command, cwd, ...(terminal === undefined ? {} : { terminal }) })
   }
-  const policy = terminal === undefined ? landed : { ...landed, env: terminalEnv(landed, terminal.term) }
   if (boundary !== 'bubblewrap' && boundary !== 'bubblewrap-hostproc') {
     return new Refusal(
       'not-built-yet',
@@ -92,7 +99,7 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
   const { uid, gid } = identity ?? facts
   if (policy.nesting && uid === 0) return nestedAsRoot()
   const { limits, options, cgroup } = planLimits(policy, facts, uid)
-  const files = userFiles(uid, gid)
+  const files = fedFiles(policy, uid, gid)
   const { args, optionWords } = bwrapArgv({ boundary, policy, facts, cwd, uid, files, limitOptions: options, command })
   if (args.length > BWRAP_WORDS_MAX) return tooManyWords(args.length)
   const confinement: AppliedConfinement = { boundary, ...guaranteesOf({ boundary, policy, uid }), limits }

@@ -18,13 +18,14 @@ const MACOS = 'the macOS boundary shows every path at its own place and cannot s
 const IN_PLACE = 'Landlock shows every path at its own place and cannot show one at another'
 const BUBBLEWRAP = 'use --confine bubblewrap'
 
-const hosts = (why: string): Unheld => ({
-  flag: '--allow-host',
-  asked: ({ network }) => network !== null,
-  why: `${why}; use --confine bubblewrap, or leave it out`,
-})
-
 const UNHELD: Readonly<Partial<Record<BoundaryName, readonly Unheld[]>>> = {
+  container: [
+    {
+      flag: '--allow-host',
+      asked: ({ network }) => network !== null,
+      why: `the network of a container is not ours to close; ${BUBBLEWRAP}`,
+    },
+  ],
   seatbelt: [
     {
       flag: '--allow-nesting',
@@ -44,7 +45,6 @@ const UNHELD: Readonly<Partial<Record<BoundaryName, readonly Unheld[]>>> = {
     },
     { flag: '--driver', asked: ({ staged }) => staged.length > 0, why: `${MACOS}; name the program with --read` },
   ],
-}
   landlock: [
     {
       flag: '--allow-nesting',
@@ -74,6 +74,7 @@ const UNHELD: Readonly<Partial<Record<BoundaryName, readonly Unheld[]>>> = {
     },
     { flag: '--driver', asked: ({ staged }) => staged.length > 0, why: `${IN_PLACE}; name the program with --read` },
   ],
+}
 
 /** `unsupported-rule` for the first such rule of `policy`, or null. */
 export function unheldRule(boundary: BoundaryName, policy: Policy): Refusal | null {

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { statSync, writeSync } from 'node:fs'
-import type { Socket } from 'node:net'
+import { Server, type Socket } from 'node:net'
 import { ARGUMENT_BYTES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { covered } from './descriptors.js'
@@ -141,7 +141,20 @@ function spawned(child: ChildProcess, pid: number): SpawnedChild {
     stream.on('error', () => undefined)
     pipes.set(number, stream as Socket)
   }
-  return { pid, pipes, onExit: then => void child.once('exit', then) }
+  const handedOut = child.channel === undefined || child.channel === null ? {} : { listener: listenerFrom(child) }
+  return { pid, pipes, ...handedOut, onExit: then => void child.once('exit', then) }
+}
+
+/** The first message counts, and the channel is closed with it: what is started later must not speak to us. */
+function listenerFrom(child: ChildProcess): Promise<Server | null> {
+  return new Promise(resolve => {
+    child.once('message', (_message, handle) => {
+      if (child.connected) child.disconnect()
+      resolve(handle instanceof Server ? handle : null)
+    })
+    child.once('disconnect', () => resolve(null))
+    child.on('error', () => resolve(null))
+  })
 }
 
 type Explain = (plan: SpawnPlan, errno: string) => NotStarted

@@ -26,8 +26,11 @@ export type Input = null | { readonly fd: number } | { readonly bytes: Uint8Arra
  */
 export type Output = null | 'capture' | 'pipe' | { readonly fd: number } | { readonly relay: number } | Screen
 
-/** What a child finds at a number above 2. `pipe`: a socket whose other end is in `Supervised.pipes`. */
-export type Extra = { readonly fd: number } | { readonly bytes: Uint8Array } | 'pipe'
+/**
+ * What a child finds at a number above 2. `pipe`: a socket whose other end is in `Supervised.pipes`. `ipc`: Node's own channel, at
+ * most one, over which a program of ours hands out a listener (`Supervised.listener`).
+ */
+export type Extra = { readonly fd: number } | { readonly bytes: Uint8Array } | 'pipe' | 'ipc'
 
 export interface StdioPlan {
   readonly stdin: Input
@@ -49,7 +52,7 @@ export interface Written {
   readonly stdout: number
 }
 
-export type Slot = 'ignore' | 'pipe' | number
+export type Slot = 'ignore' | 'pipe' | 'ipc' | number
 
 /** Descriptors opened for one child. Call {@link ChildStdio.spawned} or {@link ChildStdio.finish} in the end, on every way. */
 export class ChildStdio {
@@ -71,7 +74,8 @@ export class ChildStdio {
       stdio.slots.push(await stdio.#stdinSlot(plan.stdin, pool))
       stdio.slots.push(await stdio.#outputSlot(1, plan.stdout, pool))
       stdio.slots.push(await stdio.#outputSlot(2, plan.stderr, pool))
-      for (const [number, extra] of plan.extra) stdio.slots[number] = extra === 'pipe' ? 'pipe' : stdio.#input(extra)
+      for (const [number, extra] of plan.extra)
+        stdio.slots[number] = typeof extra === 'string' ? extra : stdio.#input(extra)
       for (let number = 3; number < stdio.slots.length; number++) stdio.slots[number] ??= 'ignore'
       return stdio
     } catch (error) {
@@ -89,7 +93,7 @@ export class ChildStdio {
     return this.#feed.reader
   }
 
-  #input(input: Exclude<Extra, 'pipe'>): Slot {
+  #input(input: Exclude<Extra, string>): Slot {
     if ('fd' in input) return input.fd
     const fd = openBytes(input.bytes)
     this.#ours.push(fd)

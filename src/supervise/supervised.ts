@@ -1,6 +1,6 @@
 /** One running process under the lifecycle table: feeds it what happens, does what it says, and settles once. */
 
-import type { Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { DRAIN_MS, KILL_PROOF_MS } from '../bounds.js'
 import type { CancelledBy, Captured, Ending, StreamFailure } from '../outcome.js'
 import type { Clock } from './deadline.js'
@@ -15,6 +15,8 @@ export interface SpawnedChild {
   readonly pid: number
   /** Sockets of the slots that are `pipe`, by number. */
   readonly pipes: ReadonlyMap<number, Socket>
+  /** Present where a slot is `ipc`: what the child handed out on it; null where it never does. */
+  readonly listener?: Promise<Server | null>
   onExit(then: (status: number | null, signal: NodeJS.Signals | null) => void): void
 }
 
@@ -85,6 +87,8 @@ export class Supervised {
   readonly tree: Tree
   /** Our ends of the child's `pipe` descriptors, by number; those above 2 are the caller's to destroy. */
   readonly pipes: SpawnedChild['pipes']
+  /** See {@link SpawnedChild}. */
+  readonly listener: Promise<Server | null> | undefined
   /** Settles once, never rejects. */
   readonly ended: Promise<Ended>
 
@@ -115,6 +119,7 @@ export class Supervised {
     this.#timers = new Timers(clock)
     this.pid = child.pid
     this.pipes = child.pipes
+    this.listener = child.listener
     this.tree = tree(child.pid)
     this.ended = new Promise(resolve => {
       this.#resolve = resolve

@@ -112,6 +112,7 @@ const RULES: Rules = {
     record.launches.add(launch_id)
     return call_id === undefined || record.open.has(call_id) ? null : `for call ${call_id}, which is not open`
   },
+  'network-denied': (record, { launch_id }) => (record.launches.has(launch_id) ? null : `of no launch: ${launch_id}`),
   'launch-ended': (record, { launch_id }) => (record.launches.delete(launch_id) ? null : `of no launch: ${launch_id}`),
   'tool-completed': (record, event) => {
     if (!record.open.delete(event.call_id)) return `of call ${event.call_id}, which is not open`

@@ -34,6 +34,7 @@ const OUTCOME: Required<OutcomeRecord> = {
   cpu_ms: 0.5,
   tree_left: true,
   stream_failures: [{ stream: 'stdout', errno: 'ENOSPC' }],
+  network_denied: [{ host: 'example.org', port: null, why: 'host-not-allowed', times: 2 }],
   tampered: ['appeared: /w/.git/hooks/post-commit'],
   stdout_bytes: 3,
   stderr_bytes: 0,
@@ -139,6 +140,14 @@ export const EVENTS: ByKind<HarnessEvent> = {
     confinement: { boundary: CONFINEMENT.boundary, applied: CONFINEMENT.applied, gaps: CONFINEMENT.gaps },
   },
   'launch-ended': { kind: 'launch-ended', launch_id: 'l1', outcome: OUTCOME },
+  'network-denied': {
+    kind: 'network-denied',
+    launch_id: 'l1',
+    call_id: 'c1',
+    host: 'example.org',
+    port: 443,
+    why: 'host-not-allowed',
+  },
   'confinement-hint': { kind: 'confinement-hint', call_id: 'c1', rule: 'no-network', text: 'give --allow-host' },
   'hook-ran': {
     kind: 'hook-ran',

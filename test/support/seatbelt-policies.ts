@@ -17,6 +17,7 @@ export const MACOS: HostFacts = {
   home: '/Users/user',
   homes: ['/Users/user'],
   bwrap: null,
+  node: '/opt/homebrew/bin/node',
   sandboxExec: '/usr/bin/sandbox-exec',
   systemRoots: ['/usr', '/bin', '/sbin', '/opt', '/System', '/Library/Apple', '/Library/Developer'].map(path => ({
     kind: 'folder' as const,

@@ -1,0 +1,109 @@
+/** SOCKS 5 (RFC 1928) with user and password (RFC 1929): the command CONNECT, to a name or an address of either family. */
+import type { Socket } from 'node:net'
+import type { Front } from './front.js'
+import type { Asked, Opened } from './reach.js'
+
+const VERSION = 5
+const USER_PASSWORD = 2
+const NONE_FITS = 0xff
+const CONNECT = 1
+
+/** Replies of RFC 1928 §6. */
+const REPLY = { done: 0, denied: 2, unreachable: 4, refused: 5, 'no-command': 7, 'no-address': 8 } as const
+
+const FAILED: Readonly<Record<Extract<Opened, { kind: 'failed' }>['why'], keyof typeof REPLY>> = {
+  unresolved: 'unreachable',
+  unreachable: 'refused',
+  'timed-out': 'unreachable',
+}
+
+/** Answers one connection whose first byte was 5, and hands it over to a tunnel where the rules let it. */
+export async function serveSocks(socket: Socket, front: Front): Promise<void> {
+  const take = taker(socket)
+  const [, methods = 0] = await take(2)
+  const offered = await take(methods)
+  if (!offered.includes(USER_PASSWORD)) {
+    front.denied('', null, 'bad-token')
+    return void socket.end(Uint8Array.of(VERSION, NONE_FITS))
+  }
+  socket.write(Uint8Array.of(VERSION, USER_PASSWORD))
+  if (!front.knows(await credentials(take))) {
+    front.denied('', null, 'bad-token')
+    return void socket.end(Uint8Array.of(1, 1))
+  }
+  socket.write(Uint8Array.of(1, 0))
+  const [version, command, , type = 0] = await take(4)
+  const asked = await place(take, type)
+  if (version !== VERSION || asked === null) {
+    front.denied('', null, 'bad-request')
+    return void socket.end(reply('no-address'))
+  }
+  if (command !== CONNECT) {
+    front.denied(asked.host, Number(asked.port), 'unsupported')
+    return void socket.end(reply('no-command'))
+  }
+  front.settled(socket)
+  const opened = await front.open(socket, asked)
+  if (opened.kind === 'open') {
+    socket.write(reply('done'))
+    front.join(socket, opened.socket)
+  } else socket.end(reply(opened.kind === 'denied' ? 'denied' : FAILED[opened.why]))
+}
+
+type Take = (bytes: number) => Promise<Buffer>
+
+/** `user:password`, as it stands in a header of HTTP. */
+async function credentials(take: Take): Promise<string> {
+  const [, userBytes = 0] = await take(2)
+  const user = await take(userBytes)
+  const [passwordBytes = 0] = await take(1)
+  return `${user.toString('latin1')}:${(await take(passwordBytes)).toString('latin1')}`
+}
+
+/** Null: a kind of address that there is none of. A name that is no text stays one that no host has. */
+async function place(take: Take, type: number): Promise<Asked | null> {
+  const host = await ADDRESSES[type]?.(take)
+  if (host === undefined) return null
+  return { host, port: String((await take(2)).readUInt16BE()) }
+}
+
+const ADDRESSES: Readonly<Record<number, (take: Take) => Promise<string>>> = {
+  1: async take => (await take(4)).join('.'),
+  3: async take => (await take((await take(1))[0] ?? 0)).toString('utf8'),
+  4: async take => {
+    const bytes = await take(16)
+    const groups = Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(at * 2).toString(16))
+    return `[${groups.join(':')}]`
+  },
+}
+
+/** The address that we dial from is nobody's business inside. */
+function reply(code: keyof typeof REPLY): Uint8Array {
+  return Uint8Array.of(VERSION, REPLY[code], 0, 1, 0, 0, 0, 0, 0, 0)
+}
+
+/** Thrown where the other side goes away or keeps us waiting; nothing is owed to it. */
+export class SocketGone extends Error {
+  override readonly name = 'SocketGone'
+}
+
+/** Exactly as many bytes as are asked for, however they come. What is not taken stays in the socket. */
+function taker(socket: Socket): Take {
+  return async bytes => {
+    if (bytes === 0) return Buffer.alloc(0)
+    for (;;) {
+      const read = socket.read(bytes) as Buffer | null
+      // At the end a stream gives what there is, however little.
+      if (read !== null && read.length === bytes) return read
+      if (read !== null || socket.readableEnded || socket.destroyed) throw new SocketGone()
+      await new Promise<void>(resolve => {
+        const events = ['readable', 'end', 'close'] as const
+        const then = (): void => {
+          for (const name of events) socket.off(name, then)
+          resolve()
+        }
+        for (const name of events) socket.once(name, then)
+      })
+    }
+  }
+}
