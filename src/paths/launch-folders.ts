@@ -52,6 +52,39 @@ export class LaunchFolders {
   static made(value: unknown): value is LaunchFolders {
     return typeof value === 'object' && value !== null && #judged in value && value.#judged
   }
+
+  /**
+   * Takes the verdict for one launch that may write `grants`. Throws a TypeError, since each is a mistake of the caller: what is
+   * no verdict of this module, one on other folders, and one that a launch has had already, because that launch may have
+   * changed what was judged.
+   */
+  static take(value: unknown, grants: readonly LandedPlace[]): void {
+    if (!LaunchFolders.made(value)) throw new TypeError('launch() takes a verdict of checkLaunchFolders()')
+    const judged = value.grants
+    const same = judged.length === grants.length && grants.every(grant => judged.some(one => isSamePlace(one, grant)))
+    if (!same) throw new TypeError('launch() takes a verdict on the folders of its own plan')
+    if (taken.has(value))
+      throw new TypeError('launch() takes a verdict of its own: judge the folders before every launch')
+    taken.add(value)
+  }
+}
+
+/** Verdicts that a launch has had. */
+const taken = new WeakSet<LaunchFolders>()
+
+function isSamePlace({ landed, identity }: WritableVerdict, place: LandedPlace): boolean {
+  return landed === place.path && sameIdentity(identity, place.identity)
+}
+
+/**
+ * `changed-while-checked` for a grant that is another folder than it was when the policy was landed, or null. What the policy
+ * protects was looked for in the other one.
+ */
+export function replacedGrant({ grants }: LaunchFolders, landed: readonly LandedPlace[]): Refusal | null {
+  const now = landed.find(place => grants.some(one => one.landed === place.path && !isSamePlace(one, place)))
+  if (now === undefined) return null
+  const text = `the write grant ${shown(now.path)} is another folder than when this began, so what is protected in it is not known: start again, and empty the folder instead of replacing it`
+  return new Refusal('changed-while-checked', { path: now.path }, text)
 }
 
 /** Judges the grants (write), the working folder (enter) and the private parent (outside of every grant). First refusal wins. */
