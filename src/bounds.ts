@@ -216,6 +216,8 @@ export const FLOW_NODES_MAX = 10_000
 /** Groups in groups: a section's path is a part of the name of its session. */
 export const FLOW_DEPTH_MAX = 16
 export const FLOW_ATTEMPTS_MAX = 1_000
+/** Events that wait for the turn of their section in the record; beyond them no further section is begun. */
+export const FLOW_HELD_EVENTS_MAX = 100_000
 
 // --- sessions (contract §17, decisions 12) ---
 /** A file name has 255 bytes (NAME_MAX), and a lock's name is longer than the session's. */

@@ -3,6 +3,7 @@
  * (contract §4, decisions 10): kind in kebab-case, other keys in snake_case. `native-profiles/event.schema.json` is made
  * from these types (test/schemas.test.ts), which asks for a sample of every kind too.
  */
+import type { FlowEvent } from './flow-events.js'
 import type { Json, JsonObject } from './json.js'
 import type { AppliedConfinement, AppliedLimit, Gap, NetworkDenialWhy, OutcomeRecord } from './outcome.js'
 
@@ -84,6 +85,12 @@ export type WarningCode =
   | 'left-over-ended'
   | 'launches-unrecorded'
   | 'uid-0'
+  | 'context-refused'
+  | 'step-context'
+  | 'step-command'
+  | 'step-scope'
+  | 'flow-budget'
+  | 'flow-changed'
 
 export interface StartedEvent {
   readonly kind: 'started'
@@ -118,6 +125,7 @@ export interface StartedEvent {
 
 export type HarnessEvent =
   | StartedEvent
+  | FlowEvent
   | { readonly kind: 'rates'; readonly source: string; readonly as_of: string }
   | { readonly kind: 'turn-started'; readonly turn: number }
   | { readonly kind: 'turn-retried'; readonly turn: number; readonly attempt: number; readonly reason: string }

@@ -64,7 +64,15 @@ function* damaged(value: unknown, path = ''): Generator<{ readonly what: string;
 }
 
 /** Keys whose value is any JSON. */
-const OPEN_KEYS: ReadonlySet<string> = new Set(['arguments', 'value', 'output', 'payload', 'details', 'structured'])
+const OPEN_KEYS: ReadonlySet<string> = new Set([
+  'arguments',
+  'value',
+  'output',
+  'payload',
+  'details',
+  'structured',
+  'gave',
+])
 
 /** What may be absent, after its kind; every other key that a sample has is required. */
 const OPTIONAL: ReadonlySet<string> = new Set([
@@ -74,6 +82,9 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   'launch-started.call_id',
   'network-denied.call_id',
   'hook-ran.call_id',
+  'flow-started.resumed',
+  'step-finished.note',
+  'group-left.gave',
   'tool-completed.code',
   'tool-completed.reason',
   'usage.cache_creation_input_tokens',
@@ -88,6 +99,7 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   'header.parent',
   'header.forked_from',
   'end.structured',
+  'resumed.items',
 ])
 
 type Problem = (value: unknown) => string | null

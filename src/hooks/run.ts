@@ -42,6 +42,8 @@ export interface HookRunOptions {
   readonly held?: Pick<HostLaunchPlan, 'record' | 'bwrap'>
   /** Aborted: what is left of a grace is skipped. */
   readonly kill?: () => AbortSignal
+  /** Launches of the run so far, where several ports share its numbers. */
+  readonly launches?: { count: number }
   readonly clock?: Clock
   readonly launch?: typeof launchHost
 }
@@ -97,10 +99,11 @@ export function runHook(
 
 class HookRunner {
   readonly #clock: Clock
-  #launches = 0
+  readonly #launches: { count: number }
 
   constructor(readonly options: HookRunOptions) {
     this.#clock = options.clock ?? systemClock
+    this.#launches = options.launches ?? { count: 0 }
   }
 
   async consult(
@@ -171,7 +174,7 @@ class HookRunner {
     { stdin, moment, callId }: Asked,
   ): Promise<Outcome> {
     const { run, reap, held, kill, launch = launchHost } = this.options
-    const launchId = `${run.runId}-hook-${++this.#launches}`
+    const launchId = `${run.runId}-hook-${++this.#launches.count}`
     const plan: HostLaunchPlan = {
       file,
       argv0: hook.argv0,

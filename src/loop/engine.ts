@@ -137,7 +137,7 @@ function emitStart({ emit, started, requestedModel, context, rates }: Conversati
   emit({ kind: 'warning', code: 'unpriced-model', message })
 }
 
-function openRun(options: ConversationOptions, tools: ToolPort, signal: AbortSignal): Run {
+export function openRun(options: ConversationOptions, tools: ToolPort, signal: AbortSignal): Run {
   const { rates, requestedModel, clock } = options
   const startedAt = clock.now()
   const stopping = stoppingOf(options, signal, startedAt)

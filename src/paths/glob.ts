@@ -65,3 +65,38 @@ function reachable(tokens: readonly Token[], states: readonly number[]): number[
   }
   return [...seen]
 }
+
+/**
+ * True where some path may match both globs: a walk over the pairs of states that both can be in, so its time is the product of
+ * their lengths. Letters count as equal in either case, because a filesystem may take them for that.
+ */
+export function globsMeet(one: string, other: string): boolean {
+  const [a, b] = [tokenize(one.toLowerCase()), tokenize(other.toLowerCase())]
+  const seen = new Set<number>()
+  const pending: [number, number][] = [[0, 0]]
+  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
+    const [left, right] = [reachable(a, [pair[0]]), reachable(b, [pair[1]])]
+    if (left.includes(a.length) && right.includes(b.length)) return true
+    for (const i of left) {
+      for (const j of right) {
+        const next = stepOfBoth(a[i], b[j])
+        if (next === null) continue
+        const to: [number, number] = [i + next[0], j + next[1]]
+        const key = to[0] * (b.length + 1) + to[1]
+        if (!seen.has(key)) pending.push(to)
+        seen.add(key)
+      }
+    }
+  }
+  return false
+}
+
+/** How far each side moves by one character that both take; null: there is none. A star stays where it is. */
+function stepOfBoth(a: Token | undefined, b: Token | undefined): [number, number] | null {
+  if (a === undefined || b === undefined || a.kind === 'optional-folders' || b.kind === 'optional-folders') return null
+  if (a.kind === 'literal' && b.kind === 'literal') return a.char === b.char ? [1, 1] : null
+  const stopped = (token: Token): boolean => token.kind === 'literal' && token.char === '/'
+  if (a.kind === 'literal') return b.kind === 'star' && stopped(a) ? null : [1, 0]
+  if (b.kind === 'literal') return a.kind === 'star' && stopped(b) ? null : [0, 1]
+  return [0, 0]
+}

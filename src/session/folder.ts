@@ -26,8 +26,8 @@ import { shown } from '../paths/walk.js'
 
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOCTTY, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
 const PLAIN = O_NONBLOCK | O_NOCTTY
-/** Sessions of either version and what lies beside them while they are in use. */
-const OF_SESSIONS = /\.(?:jsonl|json|lock)(?:\.[0-9a-z.-]+)?$/
+/** Sessions of either version, journals of flows, and what lies beside them while they are in use. */
+const OF_SESSIONS = /\.(?:jsonl|json|lock|flow)(?:\.[0-9a-z.-]+)?$/
 
 /** A file of ours, held open. The caller closes `fd`. */
 export interface OurFile {

@@ -60,6 +60,8 @@ export interface ResumedLine extends SessionFacts {
   readonly resumed_unix: number
   /** So far. */
   readonly turns: number
+  /** Of the conversation so far, what is gone on with: its first items. Absent: all of it. */
+  readonly items?: number
 }
 
 /** How a run ended: a stop, or what broke it. */
@@ -143,7 +145,7 @@ const RECORDS: Readonly<Record<string, Shape>> = {
     cost: orNull(isCount),
   },
   withheld: { withheld: value => Array.isArray(value) && value.every(isWithheld) },
-  resumed: { ...FACTS, resumed_unix: isCount, turns: isCount },
+  resumed: { ...FACTS, resumed_unix: isCount, turns: isCount, items: orAbsent(isCount) },
   end: { stop: isStop, turns: isCount, model: isText, structured: orAbsent(isObject) },
 }
 

@@ -19,12 +19,22 @@ export interface StoreSeams {
   readonly lockHost?: LockHost
 }
 
+export interface NewSeams extends StoreSeams {
+  /** A legal id that no session has; absent: one is made. */
+  readonly id?: string
+}
+
+export interface ResumeSeams extends StoreSeams {
+  /** Items of the conversation that are gone on with; absent: all. */
+  readonly keep?: number
+}
+
 /** A new session in `path` (absolute; made where it is missing). Nothing is filed until its first lines are settled. */
-export function newSession(path: string, facts: SessionFacts, seams: StoreSeams = {}): Session | Refusal {
+export function newSession(path: string, facts: SessionFacts, seams: NewSeams = {}): Session | Refusal {
   const folder = opened(path, 'make')
   if (folder instanceof Refusal) return folder
   return guarded(folder, path, () => {
-    const id = newSessionId()
+    const id = seams.id ?? newSessionId()
     const lock = takeLock(folder, id, seams.lockHost ?? lockHost)
     if (lock instanceof Refusal) return lock
     const head = [headerLine(id, facts)]
@@ -43,7 +53,7 @@ export function resumeSession(
   path: string,
   id: string,
   facts: SessionFacts,
-  seams: StoreSeams = {},
+  seams: ResumeSeams = {},
 ): Session | Refusal {
   if (!isSessionId(id)) return notAnId(id)
   const folder = opened(path, 'null')
@@ -62,7 +72,7 @@ interface Continuing {
   readonly id: string
   readonly facts: SessionFacts
   readonly lock: SessionLock
-  readonly seams: StoreSeams
+  readonly seams: ResumeSeams
 }
 
 function continued({ folder, id, facts, lock, seams }: Continuing): Session | Refusal {
@@ -71,13 +81,15 @@ function continued({ folder, id, facts, lock, seams }: Continuing): Session | Re
   const { header, records } = stored
   if (header.wire !== facts.wire) return otherWire(folder.pathOf(nameOf(id)), header.wire, facts.wire)
   const turns = turnsOf(records)
-  const resumed = { kind: 'resumed', ...facts, resumed_unix: nowUnix(), turns } as const
+  const items = itemsOf(records)
+  const kept = seams.keep === undefined || seams.keep >= items.length ? {} : { items: seams.keep }
+  const resumed = { kind: 'resumed', ...facts, resumed_unix: nowUnix(), turns, ...kept } as const
   const old = stored.version === 1
   const file = old ? null : reopened(folder, stored)
   if (file instanceof Refusal) return file
   return new Session({
     ...{ folder, id, facts, lock, file, turns, ownsFolder: true, ...withCalls(seams) },
-    items: itemsOf(records),
+    items: items.slice(0, seams.keep),
     head: old ? [header, ...records, resumed] : [resumed],
     notes: [...notesOf(folder, id, stored), ...otherWorkspace(stored, facts)],
   })
@@ -176,9 +188,14 @@ function copyOf(folder: SessionFolder, { header, records }: StoredSession): Sess
   })
 }
 
-/** Items in order, as the loop goes on with them. */
+/** Items in order, as the loop goes on with them: without what a later run has left behind. */
 export function itemsOf(records: readonly SessionRecord[]): readonly Item[] {
-  return records.filter(isItem)
+  let items: Item[] = []
+  for (const record of records) {
+    if (isItem(record)) items.push(record)
+    else if (record.kind === 'resumed' && record.items !== undefined) items = items.slice(0, record.items)
+  }
+  return items
 }
 
 export function turnsOf(records: readonly SessionRecord[]): number {
