@@ -21,6 +21,11 @@ export interface RunOptions {
   readonly wallMs: number
   /** From TERM to KILL, in ms. */
   readonly graceMs: number
+  /** `--grant` and `--protect-strict`. Absent: none. Known to the library alone. */
+  readonly grants?: readonly string[]
+  readonly protectStrict?: boolean
+  /** Looked through afterwards, as at the end of a run. Absent: what the launch itself tells is all. */
+  readonly verified?: boolean
 }
 
 export interface RunResult {

@@ -1,4 +1,5 @@
 /** The library as a backend: a policy put in force in this process, one launch each. */
+import { randomBytes } from 'node:crypto'
 import { openBoundary } from '../../src/confinement/boundary.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import type { ConfineChoice } from '../../src/confinement/types.js'
@@ -7,7 +8,7 @@ import type { Captured, Ending, Outcome } from '../../src/outcome.js'
 import type { Backend, RunOptions, RunResult } from './backend.js'
 
 /** `confine`: the boundary by name, so that the weaker one is tried too where the stronger one can be had. */
-export function libraryBackend(confine: 'bubblewrap' | 'bubblewrap-hostproc'): Backend {
+export function libraryBackend(confine: 'bubblewrap' | 'bubblewrap-hostproc' | 'landlock'): Backend {
   return {
     name: `library, ${confine}`,
     available: () => (process.platform === 'linux' ? false : 'needs linux'),
@@ -25,7 +26,7 @@ async function launched(
   argv: readonly string[],
   options: RunOptions,
 ): Promise<Outcome | Refusal> {
-  const { workspace, read, writeSubtrees, env, limits } = options
+  const { workspace, read, writeSubtrees, env, limits, grants = [], protectStrict = false } = options
   const boundary = await openBoundary({
     confine,
     request: {
@@ -38,16 +39,22 @@ async function launched(
       env,
       limits,
       controlFiles: [],
+      grants,
+      protectStrict,
     },
     facts: await readHostFacts(),
-    runId: '0123456789abcdef',
+    // Its own for each launch: what a launch leaves is found by the number, and drivers run side by side.
+    runId: randomBytes(8).toString('hex'),
     onEvent: () => {},
     probe: 'launch',
   })
   if (boundary instanceof Refusal) return boundary
   try {
     const { wallMs, graceMs } = options
-    return await boundary.run({ argv, purpose: 'exec', wallMs, graceMs, signal: new AbortController().signal })
+    const request = { argv, purpose: 'exec', wallMs, graceMs, signal: new AbortController().signal } as const
+    const outcome = await boundary.run(request)
+    if (outcome instanceof Refusal || options.verified !== true) return outcome
+    return { ...outcome, tampered: boundary.verify() }
   } finally {
     await boundary.close()
   }

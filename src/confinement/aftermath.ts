@@ -11,7 +11,7 @@ import { keyOf, type Obeyed } from './git-look.js'
 import { gitLook, lookAt, lookForPlanted } from './planted.js'
 import { openUp, setAside } from './set-aside.js'
 import { type Change, changesSince, type ProtectedState, protectedState } from './tampering.js'
-import { BARE_REPOSITORY, typeAt } from './tree-scan.js'
+import { BARE_REPOSITORY, type FoundName, typeAt } from './tree-scan.js'
 import type { Policy } from './types.js'
 
 /** How things stood before a launch. */
@@ -37,7 +37,11 @@ export function afterLaunch({ policy, state, obeyed }: Before): string[] {
   const roots = rootsOf(policy)
   const fresh = obeyedInOpened(policy, folder => openUp(folder, roots)).filter(item => !obeyed.has(keyOf(item)))
   const toMove = [...fresh, ...changes.flatMap(change => obeyedAfter(change, policy))]
-  const strict = policy.protectStrict ? changes.filter(isNewName(policy)).map(({ path }) => path) : []
+  const strict = policy.protectStrict
+    ? changes
+        .filter(isNewName(policy))
+        .flatMap(({ path }) => inert({ path, name: folded(basename(path)), type: typeAt(path) }))
+    : []
   const told = changes.map(({ word, path }) => `${word}: ${path}`)
   return bounded([...told, ...moveAside({ obeyed: toMove, strict, policy })])
 }
@@ -56,9 +60,7 @@ export function sweep(policy: Policy, unprotect: readonly string[]): string[] {
   const ours = planted.obeyed.filter(({ word }) => word === 'appeared')
   const theirs = planted.obeyed.filter(({ word }) => word === 'found')
   const appeared = planted.appeared.filter(({ word }) => word === 'appeared')
-  const strict = policy.protectStrict
-    ? appeared.map(({ path, name }) => (name === BARE_REPOSITORY ? `${path}/HEAD` : path))
-    : []
+  const strict = policy.protectStrict ? appeared.flatMap(inert) : []
   return bounded([
     ...planted.appeared.map(
       ({ word, path, name }) => `${word}: ${path}${name === BARE_REPOSITORY ? ' (a git folder)' : ''}`,
@@ -67,6 +69,12 @@ export function sweep(policy: Policy, unprotect: readonly string[]): string[] {
     ...[...byPath(theirs)].map(([path, whys]) => `git would ${whys.join(', ')}: ${path}`),
     ...planted.unseen,
   ])
+}
+
+/** Without HEAD a folder is no repository, under whatever name (gitrepository-layout(5)); a bare one may be a folder of the user's. */
+function inert({ path, name, type }: Pick<FoundName, 'path' | 'name' | 'type'>): string[] {
+  if (name === BARE_REPOSITORY) return [`${path}/HEAD`]
+  return name === '.git' && type === 'folder' && typeAt(`${path}/HEAD`) !== 'other' ? [`${path}/HEAD`, path] : [path]
 }
 
 /** What is covered counts too: a rename on the host detaches its cover, and what comes after is another state of it. */

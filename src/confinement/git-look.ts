@@ -15,6 +15,7 @@ import { isWithin, land } from '../paths/resolve.js'
 import { executingPairs, gitSettings } from './git-config.js'
 import { readBounded } from './git-guard.js'
 import { isOfGit, NAMES, type Role, roleBelow } from './git-roles.js'
+import { isAside } from './set-aside.js'
 
 /** One reason for which git would obey one file. */
 export interface Obeyed {
@@ -92,7 +93,7 @@ export class GitLook {
 
   #entry(entry: Dirent, { path: folder, role }: Pending, beside: readonly Dirent[], queue: Pending[]): void {
     const path = join(folder, entry.name)
-    if (role === 'bare' && !isOfGit(entry.name)) return
+    if ((role === 'bare' && !isOfGit(entry.name)) || isAside(path)) return
     if (entry.isSymbolicLink()) {
       this.#link(path, entry.name)
       return
@@ -133,7 +134,7 @@ export class GitLook {
     if (hooks === null) this.unlisted.push(folder)
     for (const { name } of hooks ?? []) {
       const path = join(folder, name)
-      if (!name.endsWith('.sample')) this.#obey(path, `run the hook ${name}`, signOf(path))
+      if (!name.endsWith('.sample') && !isAside(path)) this.#obey(path, `run the hook ${name}`, signOf(path))
     }
   }
 

@@ -7,7 +7,7 @@
  * moves. A rename stays on one filesystem by that, and what was a file next to the settings stays beside them for who looks.
  */
 import { chmodSync, lstatSync, renameSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { errnoOf, Refusal } from '../errors.js'
 import { type GuardedFolder, openGuardedFolder, systemRefusal } from '../paths/guarded-folder.js'
 import { isWithin } from '../paths/resolve.js'
@@ -20,6 +20,25 @@ export type AsideRoots = readonly Pick<LandedRule, 'path' | 'identity'>[]
 /** Bytes that a name may have on every filesystem that counts (NAME_MAX), less what is added. */
 const NAME_KEPT_BYTES = 200
 
+/** What was moved in this process, by its new path: its identity. */
+const asides = new Map<string, string>()
+
+/** Whether what stands at `path` is what was put there by {@link setAside}. */
+export function isAside(path: string): boolean {
+  const known = asides.get(path)
+  return known !== undefined && known === identityAt(path)
+}
+
+function identityAt(path: string): string | null {
+  try {
+    const { dev, ino } = lstatSync(path, { bigint: true })
+    return `${dev} ${ino}`
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return null
+  }
+}
+
 /**
  * Gives `path` the name `NAME.planted-` and 16 hex digits that nobody can guess, and returns the new path. Refuses with the
  * codes of {@link openGuardedFolder}, `outside-roots` for what lies in no root or is one, and `missing` for what is gone.
@@ -31,7 +50,9 @@ export function setAside(path: string, roots: AsideRoots): string | Refusal {
     const name = basename(path)
     const aside = `${shortened(name)}.planted-${randomHex(8)}`
     renameIn(folder, name, aside)
-    return `${dirname(path) === '/' ? '' : dirname(path)}/${aside}`
+    const to = join(dirname(path), aside)
+    asides.set(to, identityAt(to) ?? '')
+    return to
   } catch (error) {
     return systemRefusal(error, path)
   } finally {

@@ -1,0 +1,126 @@
+/** By every route that is known a command tries to make git on the host run something, and somebody uses git there afterwards. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { needs } from '../../test/support/needs.js'
+import { needsPrivilege, openScene, PRIVILEGES, type Scene } from '../conformance/scene.js'
+import { attemptOptions } from '../conformance/suite.js'
+import { bundleDriver, startSupervisor } from '../conformance/supervisor.js'
+import { PREAMBLE, ROUTES, type Route } from './git-routes.js'
+
+t.setTimeout(300_000)
+
+/** One workspace of its own for one route. */
+interface Place {
+  readonly route: Route
+  readonly folder: string
+  readonly ws: string
+  readonly evil: string
+  readonly canary: string
+  readonly home: string
+}
+
+function makePlace(base: string, route: Route, at: number, owner: Scene['owner']): Place {
+  const folder = join(base, `route-${at}`)
+  const [ws, home, canary] = [join(folder, 'ws'), join(folder, 'home'), join(folder, 'canary')]
+  mkdirSync(ws, { recursive: true })
+  mkdirSync(home)
+  const place = { route, folder, ws, home, canary, evil: join(ws, 'evil') }
+  writeFileSync(place.evil, `#!/bin/sh\n[ -d '${folder}' ] && touch '${canary}' 2>/dev/null\n[ $# -gt 0 ] || cat\n`)
+  chmodSync(place.evil, 0o755)
+  for (const path of [
+    folder,
+    ...readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => join(folder, name)),
+  ])
+    lchownSync(path, owner.uid, owner.gid)
+  const start = route.plain ? 'true' : 'git init -q -b main && git add -A && git commit -qm one'
+  const { status, stderr } = onHost(place, `${start} && { ${route.prepare ?? 'true'}; }`, owner)
+  if (status !== 0) throw new Error(`${route.name}: ${stderr}`)
+  return place
+}
+
+function environment({ ws, evil, home }: Place): Record<string, string> {
+  const who = ['AUTHOR', 'COMMITTER'].flatMap(role => [
+    [`GIT_${role}_NAME`, 'sample'],
+    [`GIT_${role}_EMAIL`, 'sample@example.invalid'],
+  ])
+  return { WS: ws, EVIL: evil, HOSTHOME: home, GIT_CONFIG_NOSYSTEM: '1', ...Object.fromEntries(who) }
+}
+
+/** As the owner of the workspace, with a home folder of his own. */
+function onHost(place: Place, script: string, owner: Scene['owner']): { status: number | null; stderr: string } {
+  const env = {
+    ...environment(place),
+    PATH: process.env.PATH ?? '',
+    HOME: place.home,
+    GIT_EDITOR: 'true',
+    PAGER: 'cat',
+  }
+  const identity = process.getuid?.() === 0 ? { uid: owner.uid, gid: owner.gid } : {}
+  const ran = spawnSync('sh', ['-c', `${PREAMBLE}\n${script}`], {
+    cwd: place.ws,
+    env,
+    encoding: 'utf8',
+    input: '',
+    timeout: 20_000,
+    ...identity,
+  })
+  return { status: ran.status, stderr: ran.stderr }
+}
+
+function commandOf({ route }: Place): readonly string[] {
+  return ['sh', '-c', `${PREAMBLE}\n${route.inside}\nexit 0`]
+}
+
+const lacking = needs('linux', 'bubblewrap', 'git', 'perl')
+const chosen = ROUTES.filter(({ name }) => name.includes(process.env.ROUTE ?? ''))
+
+t.test('without a boundary every route reaches the canary', { skip: lacking }, async t => {
+  const scene = await openScene('user', await bundleDriver())
+  t.teardown(() => scene.close())
+  for (const [at, route] of chosen.entries()) {
+    const place = makePlace(scene.base, route, at, scene.owner)
+    onHost(place, `cd "./${route.at ?? ''}"; ${route.inside}`, scene.owner)
+    const { stderr } = onHost(place, route.afterwards, scene.owner)
+    t.ok(existsSync(place.canary), `${route.name} ${existsSync(place.canary) ? '' : stderr}`)
+  }
+})
+
+for (const privilege of PRIVILEGES) {
+  t.test(
+    `nothing that was planted runs on the host, ${privilege}`,
+    { skip: lacking || needsPrivilege(privilege) },
+    async t => {
+      const scene = await openScene(privilege, await bundleDriver())
+      t.teardown(() => scene.close())
+      const places = chosen.map((route, at) => makePlace(scene.base, route, at, scene.owner))
+      const calls = places.map(place => ({
+        argv: commandOf(place),
+        options: attemptOptions(scene, {
+          workspace: join(place.ws, place.route.at ?? ''),
+          read: [],
+          env: environment(place),
+          grants: place.route.grants ?? [],
+          verified: true,
+        }),
+      }))
+      const supervisor = startSupervisor(scene, { backend: 'library', calls })
+      const response = await supervisor.done
+      t.equal(response?.results.length, places.length, supervisor.complaint())
+      for (const [at, place] of places.entries()) {
+        const { route, canary } = place
+        const result = response?.results[at]
+        const told = (result?.tampered ?? []).join('\n')
+        t.equal(result?.ending, 'exited', `${route.name}: ran (${result?.code}: ${result?.stderr})`)
+        if (route.told === null) t.notMatch(told, /^moved aside|^git would/m, `${route.name}: nothing to be moved`)
+        else t.match(told, route.told, `${route.name}: told`)
+        for (const [, path = ''] of told.matchAll(/^moved aside: \S+ to (\S+):/gm)) {
+          t.ok(lstatSync(path, { throwIfNoEntry: false }), `${route.name}: what was moved is there`)
+        }
+        const { stderr } = onHost(place, route.afterwards, scene.owner)
+        t.notOk(existsSync(canary), `${route.name}: the canary is alive (${stderr.slice(0, 200)})`)
+      }
+    },
+  )
+}
