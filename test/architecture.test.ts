@@ -34,6 +34,35 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'node:cluster': [],
 }
 
+/**
+ * What starts a process, and who may ask for it. A command of a model or of an operator comes to be through `launch` alone,
+ * which takes a verdict of the folder checker (decisions 37); the rest are programs of ours and hooks, which no boundary holds.
+ */
+const STARTERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'confinement/launch.ts': { launch: ['confinement/boundary.ts', 'index.ts'] },
+  'confinement/seatbelt-launch.ts': { launchSeatbelt: ['confinement/launch.ts'] },
+  'confinement/landlock-launch.ts': { launchLandlock: ['confinement/launch.ts'] },
+  'paths/launch-folders.ts': { checkLaunchFolders: ['confinement/boundary.ts', 'index.ts'] },
+  'supervise/spawn.ts': {
+    start: [
+      'confinement/landlock-launch.ts',
+      'confinement/landlock-start.ts',
+      'confinement/launch.ts',
+      'confinement/seatbelt-launch.ts',
+      'supervise/host-launch.ts',
+    ],
+    startBeside: ['supervise/guardian.ts'],
+    runToEnd: ['cli/hookcheck/auditing.ts', 'supervise/shared-fifos.ts', 'supervise/swept-tree.ts'],
+    runOnTerminal: ['cli/exec-terminal.ts'],
+    judgeWords: ['supervise/host-namespace.ts'],
+  },
+  'supervise/helper.ts': { helperOutput: ['cli/commands/doctor.ts'], startHelper: ['cli/commands/doctor.ts'] },
+  'supervise/host-launch.ts': {
+    launchHost: ['cli/hookcheck/probing.ts', 'confinement/hook-reap.ts', 'hooks/run.ts'],
+    hostConfinement: ['hooks/run.ts'],
+  },
+}
+
 /** Lines: a file past this wants splitting. Lower it when the longest file shrinks; never raise it. */
 const LINES_MAX = 300
 
@@ -107,6 +136,50 @@ t.test('what reaches out of the process has one door', async t => {
       `${module} is imported by ${allowed.join(', ') || 'nobody'} only`,
     )
   }
+})
+
+/** Names that a file takes from the module `from`, types left out; a re-export takes it too. */
+function namesFrom({ file, text }: Source, from: string): readonly string[] {
+  return [...text.matchAll(/(?:^|\n)(?:import|export) (?!type)\{([^}]*)\} from '([^']+)'/g)].flatMap(
+    ([, names = '', module = '']) =>
+      target(file, module) === from
+        ? names
+            .split(',')
+            .map(name => name.trim().split(' as ')[0] ?? '')
+            .filter(name => name !== '' && !name.startsWith('type '))
+        : [],
+  )
+}
+
+t.test('what starts a process is asked for by those who may', async t => {
+  const isStarter = (file: string): boolean =>
+    file in STARTERS || /^(?:confinement\/[a-z-]*launch|supervise\/(?:spawn|helper|host-launch))\.ts$/.test(file)
+  for (const { file, text } of sources.filter(source => isStarter(source.file))) {
+    const exported = [...text.matchAll(/(?:^|\n)export (?:async )?function (\w+)/g)].map(([, name = '']) => name)
+    const told = STARTERS[file] ?? {}
+    const starting = exported.filter(name => /^(?:launch|start|run|check|helper)/.test(name))
+    t.strictSame(
+      starting.filter(name => !(name in told)),
+      [],
+      `${file}: who may ask for each is told`,
+    )
+    for (const [name, allowed] of Object.entries(told)) {
+      const askers = sources.filter(source => namesFrom(source, file).includes(name)).map(source => source.file)
+      t.strictSame(askers.sort(), [...allowed].sort(), `${name} of ${file}`)
+    }
+  }
+  const whole = sources.filter(({ file, text }) =>
+    [...text.matchAll(/(?:import|export) \* (?:as \w+ )?from '([^']+)'|import\('([^']+)'\)/g)].some(([, one, two]) =>
+      isStarter(target(file, one ?? two ?? '')),
+    ),
+  )
+  t.strictSame(
+    whole.map(({ file }) => file),
+    [],
+    'nobody takes one of these modules whole',
+  )
+  const makers = sources.filter(({ text }) => /new LaunchFolders\(/.test(text)).map(({ file }) => file)
+  t.strictSame(makers, ['paths/launch-folders.ts'], 'a verdict is made by the checker')
 })
 
 t.test('only the command line exits, and nobody writes past its sinks', async t => {

@@ -212,9 +212,8 @@ function notSpecial({ landing }: Judged): Refusal | null {
 export function specialRefusal(landing: Landing): Refusal | null {
   const { landed, asWritten, steps, identity } = landing
   const last = steps[steps.length - 1] ?? steps[0]
-  const top = steps[1]
   try {
-    const inDev = top?.name === 'dev' && top.identity.dev === identity.dev
+    const inDev = steps[1]?.name === 'dev' && steps[1].identity.dev === identity.dev
     const type = inDev ? 'dev' : specialFilesystem(last.path)
     if (type === null) return null
     const text = `${shown(asWritten)} lands at ${shown(landed)}, on the special filesystem ${type}, which holds no ordinary files: copy what is needed into the workspace`
