@@ -36,7 +36,12 @@ export interface MatrixRow {
   readonly privilege: Privilege
   /** With `gaps`, every guarantee exactly once. */
   readonly holds: readonly Guarantee[]
-  readonly gaps: readonly Gap[]
+  readonly gaps: readonly RowGap[]
+}
+
+export interface RowGap extends Gap {
+  /** The attempts that get through; every other one of the guarantee has to be refused all the same. Absent: none is held to anything. */
+  readonly through?: readonly string[]
 }
 
 const ALL = Object.keys(GUARANTEES) as Guarantee[]
@@ -63,15 +68,57 @@ const BY_PRIVILEGE: Readonly<Record<Privilege, readonly Gap[]>> = {
   user: [],
 }
 
-const BY_BACKEND = { bubblewrap: [], 'bubblewrap-hostproc': [HOST_PROC] } as const satisfies Partial<
-  Record<BoundaryName, readonly Gap[]>
->
+/** On a kernel whose Landlock knows scopes (version 6). */
+const LANDLOCK: readonly RowGap[] = [
+  {
+    guarantee: 'no-write-outside',
+    why: 'content and names are held; modes, owners, times and extended attributes of what the user owns are not',
+    through: ['chmod-outside', 'times-outside', 'changed-outside'],
+  },
+  {
+    guarantee: 'reads-limited',
+    why: 'content and listings are held; that a path exists, and its size, times and owner, can be asked of any path',
+    through: [],
+  },
+  {
+    guarantee: 'pid-isolation',
+    why: 'processes outside are listed in /proc with their command lines; they cannot be signalled, their memory and environment not read',
+    through: ['see-victim'],
+  },
+  {
+    guarantee: 'private-home-and-tmp',
+    why: 'both are private folders on the disk, without a size of their own; that something is in /tmp can be asked',
+    through: ['tmp-shows-inside'],
+  },
+  {
+    guarantee: 'dies-with-us',
+    why: 'a guardian ends what is found by group, session and a mark in the environment',
+    through: [],
+  },
+]
+
+const SWEPT: RowGap = {
+  guarantee: 'tree-ends',
+  why: 'without a control group the tree is what is found by group, session and a mark in the environment',
+  through: [],
+}
+
+const BY_BACKEND = {
+  bubblewrap: [],
+  'bubblewrap-hostproc': [HOST_PROC],
+  landlock: LANDLOCK,
+} as const satisfies Partial<Record<BoundaryName, readonly RowGap[]>>
+
+/** Control groups are root's unless somebody delegates one. */
+function endingOf(backend: string, privilege: string): readonly RowGap[] {
+  return backend === 'landlock' && privilege === 'user' ? [SWEPT] : []
+}
 
 function rows(): MatrixRow[] {
   return (['x64', 'arm64'] as const).flatMap(arch =>
     Object.entries(BY_BACKEND).flatMap(([backend, ofBackend]) =>
       Object.entries(BY_PRIVILEGE).map(([privilege, ofPrivilege]) => {
-        const gaps = [PLANTING, ...ofBackend, ...ofPrivilege]
+        const gaps = [PLANTING, ...ofBackend, ...endingOf(backend, privilege), ...ofPrivilege]
         const open = gaps.map(({ guarantee }) => guarantee)
         return {
           os: 'linux' as const,

@@ -7,6 +7,7 @@ import { libraryBackend } from './product-library.js'
 export const PRODUCT_BACKENDS = {
   library: () => libraryBackend('bubblewrap'),
   'library-hostproc': () => libraryBackend('bubblewrap-hostproc'),
+  'library-landlock': () => libraryBackend('landlock'),
   cli: commandLineBackend,
 } as const satisfies Record<string, () => Backend>
 

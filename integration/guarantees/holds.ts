@@ -30,7 +30,17 @@ export async function holdsItsRow(t: Test, { backend, boundary, privilege, ...op
       `${guarantee}: something was there to be refused`,
     )
   }
-  for (const { guarantee, why } of row.gaps) t.comment(`gap: ${guarantee}: ${why}`)
+  for (const { guarantee, why, through } of row.gaps) {
+    t.comment(`gap: ${guarantee}: ${why}`)
+    if (through === undefined) continue
+    const others = verdicts.filter(
+      verdict =>
+        verdict.guarantee === guarantee &&
+        !through.includes(verdict.attempt) &&
+        (verdict.result === 'succeeded' || verdict.result === 'unanswered'),
+    )
+    t.same(others, [], `${guarantee}: nothing but ${through.join(', ') || 'nothing'} gets through`)
+  }
   if (applied !== null) t.same([...applied].sort(), [...row.holds].sort(), 'what the record says is the row')
   if (gaps !== null) {
     t.same([...gaps].sort(), row.gaps.map(({ guarantee }) => guarantee).sort(), 'and so are its gaps')

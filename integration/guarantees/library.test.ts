@@ -23,4 +23,9 @@ for (const privilege of PRIVILEGES) {
       trees: ['daemon', 'kill'],
     }),
   )
+  const grouped = privilege === 'user' ? false : needs('control-group')
+  const without = needs('linux', 'landlock-6', 'perl', 'git') || needsPrivilege(privilege) || grouped
+  t.test(`landlock, by the library, ${privilege}`, { skip: without, timeout: TIMEOUT_MS }, t =>
+    holdsItsRow(t, { backend: 'library-landlock', boundary: 'landlock', privilege }),
+  )
 }

@@ -67,7 +67,7 @@ const LANDLOCK_GAPS: readonly Gap[] = [
   },
   {
     guarantee: 'reads-limited',
-    why: 'content and listings are held; that a path exists, its size, times and owner, and where a link leads can be asked of any path, and the tables of users and groups are the machine’s',
+    why: 'content and listings are held; that a path exists, its size, times and owner, where a link leads, and that something changes there can be asked of any path, and the tables of users and groups are the machine’s',
   },
   {
     guarantee: 'private-home-and-tmp',
@@ -77,7 +77,7 @@ const LANDLOCK_GAPS: readonly Gap[] = [
 ]
 
 const LANDLOCK_PROC =
-  'the host /proc is shown read-only, so processes outside are listed with their command lines; their memory, environment and descriptors are not readable'
+  'the host /proc is shown read-only, so processes outside are listed with their command lines; their memory, environment and descriptors are not readable; their priority can be changed by a process of the same user'
 
 function landlockGaps({ abi, grouped }: NonNullable<GuaranteeRequest['landlock']>): Gap[] {
   const signals =

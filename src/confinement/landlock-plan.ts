@@ -110,7 +110,14 @@ export function landlockEnv(
  */
 function filterFor(arch: FilterArch, abi: number): Uint8Array {
   const truncation = abi < TRUNCATE_SINCE ? 'closed' : 'open'
-  const options = { arch, unixSockets: 'closed', network: 'none', nesting: false, ipc: 'closed', truncation } as const
+  const options = {
+    arch,
+    unixSockets: 'closed',
+    network: 'none',
+    nesting: false,
+    namespaces: 'none',
+    truncation,
+  } as const
   return seccompProgram(options).bytes
 }
 

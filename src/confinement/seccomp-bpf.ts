@@ -26,8 +26,8 @@ export interface FilterOptions {
   readonly network: 'none' | 'open'
   /** Allows namespaces and mounts inside (`--allow-nesting`). */
   readonly nesting: boolean
-  /** `closed` where no ipc namespace keeps the host's queues, semaphores and shared memory away. Absent: open. */
-  readonly ipc?: 'open' | 'closed'
+  /** `none` where no ipc and pid namespaces keep the host's shared memory and processes away. Absent: own ones. */
+  readonly namespaces?: 'own' | 'none'
   /** `closed` where what holds files does not hold their truncation. Absent: open. */
   readonly truncation?: 'open' | 'closed'
 }
@@ -46,7 +46,7 @@ export interface FilterRow {
   readonly condition: readonly FilterTest[]
   readonly action: FilterAction
   readonly why: string
-  readonly applies?: 'no-nesting' | 'unix-closed' | 'network-none' | 'ipc-closed' | 'truncate-closed'
+  readonly applies?: 'no-nesting' | 'unix-closed' | 'network-none' | 'no-namespaces' | 'truncate-closed'
 }
 
 export interface FilterProgram {
@@ -77,7 +77,7 @@ export function filterRows(options: FilterOptions): FilterRow[] {
     'no-nesting': !options.nesting,
     'unix-closed': options.unixSockets === 'closed',
     'network-none': options.network === 'none',
-    'ipc-closed': options.ipc === 'closed',
+    'no-namespaces': options.namespaces === 'none',
     'truncate-closed': options.truncation === 'closed',
   }
   const rows = rules.rows as readonly FilterRow[]

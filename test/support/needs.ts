@@ -26,10 +26,16 @@ const PREDICATES = {
   'mount-namespace': () => runs('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']),
   'immutable-flag': flagHolds,
   'folding-volume': foldingVolume,
+  // landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION); the number is the same on both processors.
+  'landlock-6': () => runs('perl', ['-e', 'exit(syscall(444, 0, 0, 1) >= 6 ? 0 : 1)']),
+  'control-group': () => process.getuid?.() === 0 && CONTROL_GROUPS.some(path => existsSync(path)),
   'cgroup-v1-pids': () => process.getuid?.() === 0 && existsSync('/sys/fs/cgroup/pids/cgroup.procs'),
 } as const
 
 export type Need = keyof typeof PREDICATES
+
+/** Where uid 0 can make a group with a limit on processes: version 1, and version 2 mounted alone. */
+const CONTROL_GROUPS = ['/sys/fs/cgroup/pids/cgroup.procs', '/sys/fs/cgroup/cgroup.subtree_control'] as const
 
 /** Who we are and what system this is: no machine is all of them, so these skip even where confinement must hold. */
 const OF_THE_PLATFORM: ReadonlySet<Need> = new Set([
@@ -38,6 +44,7 @@ const OF_THE_PLATFORM: ReadonlySet<Need> = new Set([
   'root',
   'not-root',
   'cgroup-v1-pids',
+  'control-group',
   'folding-volume',
 ])
 
