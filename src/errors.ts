@@ -125,6 +125,50 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : undefined
 }
 
+const NO_MORE_OPEN = 'raise the limit on open files (ulimit -n)'
+const NO_ANSWER = 'what it lies on does not answer: name one that lies elsewhere'
+
+/** By errno (errno(3)) and by what was asked of the file; `other` for every errno that is not named. */
+const FIXES: Readonly<Record<'read' | 'write', Readonly<Record<string, string>> & { readonly other: string }>> = {
+  read: {
+    ENOENT: 'name one that exists',
+    ENOTDIR: 'a part of its path is no folder: name one that exists',
+    EACCES: 'let this user read it and enter the folders above it, or name another',
+    EPERM: 'let this user read it and enter the folders above it, or name another',
+    EISDIR: 'it is a folder: name a file',
+    ELOOP: 'its links lead to each other: name the real path',
+    ENXIO: 'it is a socket or a device that is not there: name a file',
+    EMFILE: NO_MORE_OPEN,
+    ENFILE: NO_MORE_OPEN,
+    EIO: NO_ANSWER,
+    ESTALE: NO_ANSWER,
+    ETIMEDOUT: NO_ANSWER,
+    ENOTCONN: NO_ANSWER,
+    other: 'name one that this user can read',
+  },
+  write: {
+    ENOENT: 'make its folder first, or name one in a folder that exists',
+    ENOTDIR: 'a part of its path is no folder: name one in a folder that exists',
+    EACCES: 'name one in a folder that this user may write',
+    EPERM: 'name one in a folder that this user may write',
+    EROFS: 'it lies on a read-only mount: name one that lies elsewhere',
+    ENOSPC: 'free some space, or name one on another disk',
+    EDQUOT: 'free some space, or name one on another disk',
+    EISDIR: 'it is a folder: name a file',
+    ELOOP: 'it is a link: name the file itself',
+    ENXIO: 'nobody reads it: start its reader first, or name a plain file',
+    EMFILE: NO_MORE_OPEN,
+    ENFILE: NO_MORE_OPEN,
+    other: 'name one that this user may write',
+  },
+}
+
+/** What works instead where the system answered `errno` to reading or writing a file that somebody named; it ends a message. */
+export function fixFor(errno: string, asked: 'read' | 'write'): string {
+  const fixes = FIXES[asked]
+  return (Object.hasOwn(fixes, errno) ? fixes[errno] : undefined) ?? fixes.other
+}
+
 /** Makes a switch exhaustive: a new variant fails to compile here. */
 export function unreachable(value: never): never {
   throw new Error(`unhandled variant: ${JSON.stringify(value)}`)

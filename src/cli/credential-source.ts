@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { CREDENTIAL_BYTES_MAX } from '../bounds.js'
-import { errnoOf, Refusal } from '../errors.js'
+import { errnoOf, fixFor, Refusal } from '../errors.js'
 import { isJsonObject, parsedOrNull, pointerKeys } from '../json.js'
 
 export interface Source {
@@ -41,7 +41,11 @@ function readSmallFile(path: string): string {
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
-    throw new Refusal('file-unreadable', { path, errno }, `the credential file ${path} cannot be read (${errno})`)
+    throw new Refusal(
+      'file-unreadable',
+      { path, errno },
+      `the credential file ${path} cannot be read (${errno}): ${fixFor(errno, 'read')}`,
+    )
   } finally {
     if (fd !== null) closeSync(fd)
   }
@@ -59,7 +63,7 @@ function readBounded(fd: number, path: string): string {
     read = readSync(fd, bytes, length, bytes.length - length, null)
   }
   if (length <= CREDENTIAL_BYTES_MAX) return bytes.toString('utf8', 0, length)
-  const message = `the credential file ${path} is over ${CREDENTIAL_BYTES_MAX} bytes: it holds more than a credential`
+  const message = `the credential file ${path} is over ${CREDENTIAL_BYTES_MAX} bytes, more than a credential has: name the file that holds the credential alone`
   throw new Refusal('too-large', { path, bytes: length, limit: CREDENTIAL_BYTES_MAX }, message)
 }
 
@@ -69,7 +73,11 @@ function credentialIn(text: string, source: string, { pointer }: Source): string
   const found = pointer === undefined ? clean : follow(clean, pointer)
   if (typeof found === 'string' && /^[\x21-\x7e]+$/.test(found)) return found
   const why = pointer === undefined ? 'is empty or holds more than one printable word' : `has no text at ${pointer}`
-  throw new Refusal('credential-missing', { source }, `the credential in ${source} ${why}`)
+  throw new Refusal(
+    'credential-missing',
+    { source },
+    `the credential in ${source} ${why}: put the key or token there, and nothing else`,
+  )
 }
 
 /** Through own members alone: `constructor` is in no document. Undefined: it points at nothing. */

@@ -4,7 +4,7 @@
  */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { errnoOf, Refusal } from '../errors.js'
+import { errnoOf, fixFor, Refusal } from '../errors.js'
 import type { Emit, HarnessEvent } from '../events.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
@@ -145,7 +145,7 @@ function openLog(path: string): number {
     throw new Refusal(
       'file-unreadable',
       { path, errno },
-      `--log-file ${path} cannot be written (${errno}): name a file of yours`,
+      `--log-file ${path} cannot be written (${errno}): ${fixFor(errno, 'write')}`,
     )
   }
 }

@@ -6,7 +6,7 @@
  */
 import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { errnoOf, Refusal } from '../errors.js'
+import { errnoOf, fixFor, Refusal } from '../errors.js'
 import type { JsonObject } from '../json.js'
 import type { OutcomeRecord } from '../outcome.js'
 import type { Io } from './io.js'
@@ -88,7 +88,11 @@ function openFile(path: string): number {
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
-    throw new Refusal('file-unreadable', { path, errno }, `--outcome-file ${path} cannot be written (${errno})`)
+    throw new Refusal(
+      'file-unreadable',
+      { path, errno },
+      `--outcome-file ${path} cannot be written (${errno}): ${fixFor(errno, 'write')}`,
+    )
   }
 }
 
@@ -103,7 +107,7 @@ function reopen(text: string): number {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
     if (errno === 'ENXIO') throw bad(text, 'it is a socket, which cannot be opened again: give a pipe or a file')
-    throw bad(text, `it is not open for writing (${errno})`)
+    throw bad(text, `it is not open for writing (${errno}): open it with ${text}> FILE`)
   }
 }
 

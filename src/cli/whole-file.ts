@@ -1,6 +1,6 @@
 /** A file that is written piece by piece and stands under its name only when it is whole. */
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, type Stats, writeSync } from 'node:fs'
-import { errnoOf, Refusal } from '../errors.js'
+import { errnoOf, fixFor, Refusal } from '../errors.js'
 import { randomHex } from '../random.js'
 import { oneLine } from './terminal-text.js'
 
@@ -37,7 +37,7 @@ export function openWholeFile(path: string, flag: string, source: Stats | null):
     } catch (cause) {
       const errno = errnoOf(cause)
       if (errno === undefined) throw cause
-      const said = `${flag} ${oneLine(path, 4_096)} cannot be written (${errno}): what stood there before still stands`
+      const said = `${flag} ${oneLine(path, 4_096)} cannot be written (${errno}), and what stood there before still stands: ${fixFor(errno, 'write')}`
       throw new Refusal('write-failed', { path, errno }, said, { cause })
     }
   }

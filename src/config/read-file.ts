@@ -59,7 +59,11 @@ function unreadable(path: string, errno: string): Refusal {
 }
 
 function notAFile(path: string, is: string): Refusal {
-  return new Refusal('not-a-file', { path, is }, `the configuration file ${path} is a ${is}: a plain file is needed`)
+  return new Refusal(
+    'not-a-file',
+    { path, is },
+    `the configuration file ${path} is a ${is}: put a plain file there, or remove it`,
+  )
 }
 
 function unsafe(file: string, fault: Fault): Refusal {

@@ -86,13 +86,17 @@ function notAllowed(program: string, allowed: readonly string[]): Refusal {
 
 function missing(program: string, searched: readonly string[]): Refusal {
   if (program.includes('/')) {
-    return new Refusal('program-missing', { program, searched }, `there is no program ${JSON.stringify(program)}`)
+    return new Refusal(
+      'program-missing',
+      { program, searched },
+      `there is no program ${JSON.stringify(program)}: name one that is there`,
+    )
   }
   const where = searched.length === 0 ? 'an empty PATH' : searched.join(':')
   return new Refusal(
     'program-missing',
     { program, searched },
-    `there is no program ${JSON.stringify(program)} in ${where}`,
+    `there is no program ${JSON.stringify(program)} in ${where}: install it, or name its path`,
   )
 }
 

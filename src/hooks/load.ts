@@ -1,7 +1,7 @@
 /** The hooks file from disk, for a run: opened once, read within its bound, and refused by the first thing that is wrong. */
 import { dirname } from 'node:path'
 import { HOOKS_FILE_BYTES_MAX } from '../bounds.js'
-import { Refusal } from '../errors.js'
+import { fixFor, Refusal } from '../errors.js'
 import { type FileView, isUnseen, type OpenedFile, realFiles, type Unseen } from '../paths/file-view.js'
 import { type DocumentProblem, type HooksDocument, parseHooks } from './document.js'
 import { openLanded, walkSteps } from './steps.js'
@@ -36,7 +36,7 @@ function readHooks(path: string, file: OpenedFile): HooksDocument | Refusal {
 }
 
 function unreadable(path: string, { errno }: Unseen): Refusal {
-  const text = `--hooks ${path} cannot be read (${errno}): nothing was run, because what its hooks would say is not known`
+  const text = `--hooks ${path} cannot be read (${errno}), so what its hooks would say is not known and nothing was run: ${fixFor(errno, 'read')}`
   return new Refusal('file-unreadable', { path, errno }, text)
 }
 

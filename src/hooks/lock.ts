@@ -70,7 +70,7 @@ export function readLock(hooksPath: string, view: FileView): HooksLock | null | 
   return new Refusal(
     'file-unreadable',
     details,
-    `the lock ${path} cannot be read (${bytes.errno}): unknown is not approved`,
+    `the lock ${path} cannot be read (${bytes.errno}), and unknown is not approved: make it readable for this user, or remove it`,
   )
 }
 

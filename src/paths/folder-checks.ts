@@ -266,7 +266,7 @@ export function accessRefusal(error: unknown, landing: Landing): Refusal {
       return new Refusal(
         'read-only-mount',
         { path, mount },
-        `${shown(asWritten)} lies on the read-only mount ${shown(mount)}: nothing can be written there`,
+        `${shown(asWritten)} lies on the read-only mount ${shown(mount)}, where nothing can be written: name a place elsewhere, or mount it read-write`,
       )
     }
     case 'EPERM':
@@ -286,7 +286,7 @@ export function accessRefusal(error: unknown, landing: Landing): Refusal {
     case 'ELOOP':
       return changed(landing, `it went away (${errno})`)
     default:
-      return new Refusal('file-unreadable', { path, errno }, `${shown(asWritten)} cannot be checked (${errno})`)
+      return new Refusal('file-unreadable', { path, errno }, `${shown(asWritten)} answers ${errno}: name another`)
   }
 }
 

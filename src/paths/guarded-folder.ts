@@ -7,7 +7,7 @@
  * path with the folder's identity looked at again before each use (open(2) of macOS).
  */
 import { chownSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from 'node:fs'
-import { errnoOf, Refusal } from '../errors.js'
+import { errnoOf, fixFor, Refusal } from '../errors.js'
 import { specialFilesystem } from './mounts.js'
 import { join, type LandedPlace } from './resolve.js'
 import { type Identity, identityOf, sameIdentity, shown } from './walk.js'
@@ -171,7 +171,7 @@ export function systemRefusal(error: unknown, path: string): Refusal {
 type MakeRefusal = (path: string, errno: string) => Refusal
 
 const REFUSALS: Readonly<Record<string, MakeRefusal>> = {
-  ENOENT: path => new Refusal('missing', { path }, `${shown(path)} does not exist`),
+  ENOENT: path => new Refusal('missing', { path }, `${shown(path)} does not exist: name one that does`),
   ELOOP: moved,
   ENOTDIR: moved,
   EACCES: (path, errno) =>
@@ -184,13 +184,13 @@ const REFUSALS: Readonly<Record<string, MakeRefusal>> = {
     new Refusal(
       'immutable',
       { path },
-      `${shown(path)} or its folder has the immutable or append-only flag (EPERM): nothing was changed`,
+      `${shown(path)} or its folder has the immutable or append-only flag (EPERM), and nothing was changed: its owner can lift it with chattr -ia`,
     ),
   EROFS: path =>
     new Refusal(
       'read-only-mount',
       { path, mount: path },
-      `${shown(path)} lies on a read-only mount: nothing can be written there`,
+      `${shown(path)} lies on a read-only mount, where nothing can be written: name a place elsewhere`,
     ),
   ENOSPC: noSpace,
   EDQUOT: noSpace,
@@ -209,6 +209,6 @@ function unwritten(path: string, errno: string): Refusal {
   return new Refusal(
     'write-failed',
     { path, errno },
-    `${shown(path)}: the filesystem answered ${errno}; its old content is intact`,
+    `${shown(path)}: the filesystem answered ${errno} and its old content is intact: ${fixFor(errno, 'write')}`,
   )
 }

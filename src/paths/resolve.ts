@@ -102,7 +102,11 @@ export function missing(landing: Landing): Refusal<'missing'> {
   const twin = lookalike(landing)
   if (twin === null) {
     const place = asWritten === landed ? '' : ` (it would be ${shown(landed)})`
-    return new Refusal('missing', { path: landed }, `${shown(asWritten)} does not exist${place}`)
+    return new Refusal(
+      'missing',
+      { path: landed },
+      `${shown(asWritten)} does not exist${place}: make it first, or name another`,
+    )
   }
   return new Refusal(
     'missing',

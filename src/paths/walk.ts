@@ -7,7 +7,7 @@
  */
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs'
 import { SYMLINKS_MAX } from '../bounds.js'
-import { errnoOf, Refusal } from '../errors.js'
+import { errnoOf, fixFor, Refusal } from '../errors.js'
 
 /** (device, inode) as decimal text, so that 64-bit values survive JSON. */
 export interface Identity {
@@ -99,7 +99,12 @@ export function walk(path: string, cwd: string): Walk | Refusal {
     return new Refusal('missing', { path }, 'the path is empty: name a file or folder, "." for the folder')
   const root = look('/', '', path)
   if (root instanceof Refusal) return root
-  if (root === null) return new Refusal('missing', { path }, 'the filesystem root cannot be seen')
+  if (root === null)
+    return new Refusal(
+      'missing',
+      { path },
+      'the filesystem root cannot be seen: it is not one of this process, which cannot go on',
+    )
   const state: State = { asWritten: path, steps: [root], missingTail: [], links: [], pending: [] }
   push(state, path, null)
   if (!path.startsWith('/')) push(state, cwd, null)
@@ -206,7 +211,7 @@ function unseen(error: unknown, path: string, asWritten: string): Refusal {
     return new Refusal(
       'no-permission',
       { path, errno },
-      `${shown(asWritten)}: no permission to look at ${shown(path)} (${errno})`,
+      `${shown(asWritten)}: no permission to look at ${shown(path)} (${errno}): let this user enter the folders above it, or name another path`,
     )
   }
   // EINVAL: readlink(2) of what was a link a moment ago.
@@ -217,7 +222,7 @@ function unseen(error: unknown, path: string, asWritten: string): Refusal {
   return new Refusal(
     'file-unreadable',
     { path, errno },
-    `${shown(asWritten)}: ${shown(path)} cannot be looked at (${errno})`,
+    `${shown(asWritten)}: ${shown(path)} cannot be looked at (${errno}): ${fixFor(errno, 'read')}`,
   )
 }
 

@@ -59,7 +59,7 @@ export class SessionFolder {
     const landing = land(path, { cwd: '/' })
     if (landing instanceof Refusal) return landing
     if (!landing.exists && whenMissing === 'null') return null
-    if (landing.type !== 'folder') return unusable(landing.landed, 'is no folder')
+    if (landing.type !== 'folder') return unusable(landing.landed, 'is no folder: name one with --session-dir')
     const opened = landing.exists ? openGuardedFolder(placeOf(landing), 'refuse') : makeFolder(landing)
     if (opened instanceof Refusal) return opened
     const folder = new SessionFolder(opened)
@@ -108,7 +108,10 @@ export class SessionFolder {
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return null
       if (errnoOf(error) === 'ELOOP')
-        return unusable(this.pathOf(name), 'is a link, and a session is never reached through one')
+        return unusable(
+          this.pathOf(name),
+          'is a link, and a session is never reached through one: put the file itself there',
+        )
       throw error
     }
     const stat = fstatSync(fd, { bigint: true })

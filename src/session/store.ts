@@ -211,7 +211,10 @@ function otherWire(path: string, was: string, is: string): Refusal {
 
 /** Opens the folder, or says that there is no session in it. */
 export function opened(path: string, whenMissing: 'make' | 'null'): SessionFolder | Refusal {
-  return SessionFolder.open(path, whenMissing) ?? absent(path, 'does not exist: no session was filed there')
+  return (
+    SessionFolder.open(path, whenMissing) ??
+    absent(path, 'does not exist, so no session was filed there: name another with --session-dir')
+  )
 }
 
 function absent(path: string, why: string): Refusal {
@@ -219,7 +222,7 @@ function absent(path: string, why: string): Refusal {
 }
 
 function notAnId(id: string): Refusal {
-  const text = `${JSON.stringify(id.slice(0, 200))} is no id of a session: letters, digits, "-", "_" and single dots`
+  const text = `${JSON.stringify(id.slice(0, 200))} is no id of a session, which has letters, digits, "-", "_" and single dots: harness sessions lists them`
   return new Refusal('bad-id', { what: 'session id', given: id.slice(0, 200) }, text)
 }
 

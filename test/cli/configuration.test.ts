@@ -64,6 +64,8 @@ async function refused(act: Promise<unknown> | (() => unknown)): Promise<string>
   }
 }
 
+const isBuilt = (flag: string): boolean => FLAGS.some(({ name, built }) => name === flag && built)
+
 /** Runs `harness profiles …` or `harness providers …`; what it prints. */
 async function said(words: readonly string[], at: Place): Promise<string> {
   const parsed = parseArgv(words)
@@ -332,6 +334,16 @@ t.test('profiles list, show, explain', async t => {
     },
   )
   t.ok(json.left_out.exec?.includes('--max-turns'))
+  const VALUES = { text: '"x"', switch: 'true', number: '2', list: '["x"]', joined: '["x"]' } as const
+  for (const { key, flag, kind } of PROFILE_KEYS.filter(one => !isBuilt(one.flag) || one.key === 'flow-parallel')) {
+    const early = place(t, `[default]\nconfine = "auto"\n${key} = ${VALUES[kind]}\n`)
+    const told = JSON.parse(await said(['profiles', 'explain', '--json'], early)) as {
+      not_built: string[]
+      left_out: Record<string, string[]>
+    }
+    t.equal(told.not_built.includes(flag), !isBuilt(flag), `${flag}: what a run refuses is not called left out`)
+    t.equal(told.left_out.exec?.includes(flag) ?? false, isBuilt(flag), flag)
+  }
   t.match(await refused(said(['profiles', 'explain', '-p', 'off'], at)), /^confinement-off: --allow-program/)
   t.match(await refused(said(['profiles', 'list', '-p', 'p'], at)), /^bad-arguments/)
   for (const words of [['lists'], ['show'], ['list', 'x']])

@@ -6,7 +6,7 @@ import { createReadStream, fstatSync, openSync, type Stats } from 'node:fs'
 import { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { errnoOf, Refusal } from '../../errors.js'
+import { errnoOf, fixFor, Refusal } from '../../errors.js'
 import { type Converted, MetaharnessConverter } from '../../report/metaharness.js'
 import { RecordLines } from '../../report/record-lines.js'
 import type { Io } from '../io.js'
@@ -65,7 +65,7 @@ function sourceOf(given: Given, io: Io): Source {
 function unreadable(path: string, cause: unknown): Refusal {
   const errno = errnoOf(cause)
   if (errno === undefined) throw cause
-  const said = `--in ${oneLine(path, 4_096)} cannot be read (${errno})`
+  const said = `--in ${oneLine(path, 4_096)} cannot be read (${errno}): ${fixFor(errno, 'read')}`
   return new Refusal('file-unreadable', { path, errno }, said, { cause })
 }
 

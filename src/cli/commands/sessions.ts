@@ -60,7 +60,7 @@ function idOf({ path, io }: Asked, id: string): string {
   for (const one of damaged) warnOfDamage(io, one)
   const [latest] = known
   if (latest !== undefined) return latest.id
-  const why = 'holds no session'
+  const why = 'holds no session: name another with --session-dir, or run one first'
   throw new Refusal('session-unusable', { path, why }, `${path} ${why}`)
 }
 

@@ -1,7 +1,7 @@
 /** Files that are put in their place whole or not at all: the lock, readable by its owner only, and reports. */
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { errnoOf, Refusal } from '../../errors.js'
+import { errnoOf, fixFor, Refusal } from '../../errors.js'
 import { randomHex } from '../../random.js'
 
 export interface FilePlace {
@@ -31,7 +31,7 @@ export function putFile({ path, what, mode }: FilePlace, text: string): void {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
     discard(temporary)
-    const said = `${what} ${path} cannot be written (${errno}): what stood there before still does`
+    const said = `${what} ${path} cannot be written (${errno}), and what stood there before still stands: ${fixFor(errno, 'write')}`
     throw new Refusal('write-failed', { path, errno }, said)
   }
 }

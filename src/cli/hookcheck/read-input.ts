@@ -1,5 +1,5 @@
 /** A file that the operator names, read whole within a bound: never waits, follows links, and says what it met instead. */
-import { Refusal } from '../../errors.js'
+import { fixFor, Refusal } from '../../errors.js'
 import { errnoOfWalk } from '../../hooks/program.js'
 import { openLanded, walkSteps } from '../../hooks/steps.js'
 import { isUnseen, realFiles } from '../../paths/file-view.js'
@@ -37,5 +37,5 @@ export function readInput(path: string, { what, bytesMax, over = 'refuse' }: Inp
 
 function unreadable(path: string, what: string, errno: string): Refusal {
   const why = errno === 'ENOENT' ? 'there is no such file' : 'it cannot be read'
-  return new Refusal('file-unreadable', { path, errno }, `${what} ${path}: ${why} (${errno})`)
+  return new Refusal('file-unreadable', { path, errno }, `${what} ${path}: ${why} (${errno}): ${fixFor(errno, 'read')}`)
 }

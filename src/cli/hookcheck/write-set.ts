@@ -1,7 +1,7 @@
 /** What the agent can write, from the words of the command line: the flags of a run, or the policy that explain printed. */
 import { resolve } from 'node:path'
 import { cachePlace } from '../../confinement/cache-folder.js'
-import { Refusal } from '../../errors.js'
+import { fixFor, Refusal } from '../../errors.js'
 import { walkSteps } from '../../hooks/steps.js'
 import {
   makeWriteSet,
@@ -46,7 +46,7 @@ function mustExist({ path, source }: NamedPlace): void {
   throw new Refusal(
     'workspace-unusable',
     { path, why: facts.errno },
-    `${source}: ${path} cannot be looked at (${facts.errno})`,
+    `${source}: ${path} cannot be looked at (${facts.errno}): ${fixFor(facts.errno, 'read')}`,
   )
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../config/layers.js'
 import { chosen, configurationOf, RIVALS } from '../apply-configuration.js'
 import { COMMANDS } from '../commands-table.js'
-import { type CommandName, flagsOf } from '../flags.js'
+import { type CommandName, FLAGS, flagsOf } from '../flags.js'
 import { Given, NO_CONFIGURATION, type OptionValue } from '../given.js'
 import { PROVIDERS, plainName, providerNamed } from '../providers.js'
 import { refuseUnheld } from '../unheld.js'
@@ -18,7 +18,7 @@ import { refuseUnheld } from '../unheld.js'
 export interface Explained {
   /** One flag a line, as it would be typed, then one line for each table that contributes. */
   readonly text: string
-  /** One line for each command that has not all of the flags. */
+  /** One line for flags that no command has yet, which refuse it, and one for each command that has not all of the others. */
   readonly notes: string
   readonly json: unknown
 }
@@ -32,13 +32,17 @@ export function explainProfiles(document: ConfigDocument | null, names: readonly
   const provider = typeof name === 'string' ? providerNamed(name, providers).name : null
   const resolved = resolveLayers([...bundle(provider, document), ...layers], RIVALS)
   refuseWithoutBoundary(resolved, document?.path ?? '')
-  const left = leftOut(resolved)
+  const unbuilt = [...resolved.keys()].filter(flag => !BUILT.has(flag))
+  const left = leftOut([...resolved.keys()].filter(flag => BUILT.has(flag)))
   const lines = [...resolved].flatMap(([flag, { value }]) => argvLines(flag, value))
   return {
     text: [...lines, ...profiles.map(one => `profile ${one.name} ${one.sha256.slice(0, 12)}`), '']
       .join('\n')
       .trimStart(),
-    notes: left.map(({ command, flags }) => `left out by ${command}: ${flags.join(' ')}\n`).join(''),
+    notes: [
+      ...(unbuilt.length === 0 ? [] : [`not built yet, so that a run is refused: ${unbuilt.join(' ')}\n`]),
+      ...left.map(({ command, flags }) => `left out by ${command}: ${flags.join(' ')}\n`),
+    ].join(''),
     json: {
       version: 1,
       file: document?.path ?? null,
@@ -49,6 +53,7 @@ export function explainProfiles(document: ConfigDocument | null, names: readonly
         told: originText(origin),
       })),
       profiles,
+      not_built: unbuilt,
       left_out: Object.fromEntries(left.map(({ command, flags }) => [command, flags])),
     },
   }
@@ -73,14 +78,14 @@ function refuseWithoutBoundary(resolved: ReadonlyMap<string, Resolved>, file: st
   refuseUnheld(new Given(values, { tables, configuration: { ...NO_CONFIGURATION, file } }))
 }
 
-/** Commands that take `-p`, and the resolved flags that they do not have. */
-function leftOut(
-  resolved: ReadonlyMap<string, Resolved>,
-): readonly { command: CommandName; flags: readonly string[] }[] {
+const BUILT: ReadonlySet<string> = new Set(FLAGS.flatMap(({ name, built }) => (built ? [name] : [])))
+
+/** Commands that take `-p`, and which of `resolved` they do not have. */
+function leftOut(resolved: readonly string[]): readonly { command: CommandName; flags: readonly string[] }[] {
   const names: readonly CommandName[] = [...COMMANDS.map(({ name }) => name), 'hookcheck']
   return names.flatMap(command => {
     const has = new Set(flagsOf(command).map(({ name }) => name))
-    const flags = [...resolved.keys()].filter(flag => !has.has(flag))
+    const flags = resolved.filter(flag => !has.has(flag))
     return command === 'profiles' || !has.has('--profile') || flags.length === 0 ? [] : [{ command, flags }]
   })
 }

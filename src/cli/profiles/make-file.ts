@@ -1,7 +1,7 @@
 /** `profiles init`: a file to begin with, all of it comments. It never overwrites. */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { errnoOf, Refusal } from '../../errors.js'
+import { errnoOf, fixFor, Refusal } from '../../errors.js'
 
 const TEXT = `# Configuration of harness and hookcheck. Every key is the option of the same name without its dashes; lists are arrays.
 # What holds, and from where: harness profiles explain -p NAME
@@ -48,8 +48,16 @@ export function makeFile(path: string): string {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
     if (errno === 'EEXIST')
-      throw new Refusal('config-exists', { path }, `${path} is there already: it is left as it is`)
-    throw new Refusal('write-failed', { path, errno }, `${path} cannot be made (${errno})`)
+      throw new Refusal(
+        'config-exists',
+        { path },
+        `${path} is there already, and is left as it is: change it, or remove it first`,
+      )
+    throw new Refusal(
+      'write-failed',
+      { path, errno },
+      `${path} cannot be made (${errno}): ${fixFor(errno, 'write')} (HOME, XDG_CONFIG_HOME)`,
+    )
   }
 }
 
