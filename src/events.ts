@@ -58,6 +58,7 @@ export type WarningCode =
   | 'unpublished-tool-routed'
   | 'program-refused'
   | 'protected-appeared'
+  | 'git-owner'
   | 'conversation-compacted'
   | 'summary-failed'
   | 'answer-nudged'

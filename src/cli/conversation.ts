@@ -1,9 +1,9 @@
 /**
- * What `run` and `chat` have in common: everything the operator wrote is read and judged, then the terminal, the surroundings,
+ * What `run`, `chat` and `workflow run` have in common: everything the operator wrote is read and judged, then the terminal, the surroundings,
  * the session and the model are opened, and all of it is closed again however the work ended.
  */
 import { Refusal } from '../errors.js'
-import type { Emit } from '../events.js'
+import type { Emit, HarnessEvent } from '../events.js'
 import type { AnswerSchema } from '../loop/answer/validator.js'
 import { type ApprovalMode, type Approver, makeApprover } from '../loop/approval.js'
 import type { ConversationOptions, StartedFacts } from '../loop/run-state.js'
@@ -31,10 +31,15 @@ import { openSurroundings, type Surroundings } from './surroundings.js'
 import { verifyingGrants, warningAfterStart } from './verify-grants.js'
 
 export interface ConversationSeams {
-  readonly command: 'run' | 'chat'
+  readonly command: 'run' | 'chat' | 'workflow-run'
   readonly given: Given
   readonly io: Io
+  /** Where the record is shown; absent: made from the options. */
+  readonly view?: View
 }
+
+/** A consumer of events; `end` ends the line of an answer. */
+export type View = ReturnType<typeof renderer>
 
 /** What a command has to work with. */
 export interface Conversation {
@@ -44,6 +49,20 @@ export interface Conversation {
   readonly terminal: OperatorTerminal | null
   /** Ends the line of an answer. */
   readonly answered: () => void
+  readonly standing: Standing
+}
+
+/** What stands behind the options, for a command that opens more than one conversation over it. */
+export interface Standing {
+  readonly surroundings: Surroundings
+  readonly files: OperatorFiles
+  readonly choice: ModelChoice
+  readonly runId: string
+  /** For the record, once the work has started. */
+  readonly warnings: readonly HarnessEvent[]
+  /** The two consumers of events: what is shown, and the operator's log. */
+  readonly record: Emit
+  readonly log: Emit
 }
 
 /** Runs `work` over a conversation. Throws the refusal of whatever cannot be had; it is in the operator's log too. */
@@ -68,7 +87,7 @@ interface Logged {
 }
 
 async function overSurroundings<T>(
-  { command, given, io }: ConversationSeams,
+  { command, given, io, view: shown }: ConversationSeams,
   { runId, log }: Logged,
   work: (conversation: Conversation) => Promise<T>,
 ): Promise<T> {
@@ -82,19 +101,29 @@ async function overSurroundings<T>(
   const approver = approverOf(given, io, terminal)
   io.handleSignals()
   if (!given.has('--no-keys')) terminal?.watch(key => io.pressed(key))
-  const view = rendererOf(given, io, answer)
+  const view = shown ?? rendererOf(given, io, answer)
   const emit = both(view.emit, log)
   const surroundings = await openSurroundings({ command, given, io, runId, emit })
   let session: Session | null = null
   try {
-    const context = standingContext(given, surroundings, files)
-    session = openRunSession({ given, io, choice, workspace: surroundings.reach.workspace })
+    const answers = command === 'workflow-run' || answer !== null
+    const context = standingContext(given, surroundings, files, { answers })
+    // Sections of a flow have sessions of their own.
+    session =
+      command === 'workflow-run' ? null : openRunSession({ given, io, choice, workspace: surroundings.reach.workspace })
     session?.withheld(surroundings.tools.withheld)
     const parts = { choice, settings, approver, runId, emit, surroundings, context, session, files, answer }
+    const warnings = [...surroundings.warnings, ...context.warnings, ...answerWarnings(answer)]
+    const standing = { surroundings, files, choice, runId, warnings, record: view.emit, log }
     const answered = (): void => view.end()
     return await withModel(given, io, parts, async model => {
       try {
-        return await work({ options: optionsOf(given, io, parts, model), terminal, answered })
+        return await work({
+          options: optionsOf(given, io, { ...parts, warnings }, model),
+          terminal,
+          answered,
+          standing,
+        })
       } finally {
         // The session is the last line of the record, however the run ended, wherever one was filed (contract §3).
         answered()
@@ -181,19 +210,31 @@ async function withModel<T>(given: Given, io: Io, parts: Parts, work: (model: Mo
   }
 }
 
-function optionsOf(given: Given, io: Io, parts: Parts, model: ModelPort): ConversationOptions {
-  const { choice, settings, surroundings, context, session, answer } = parts
+function optionsOf(
+  given: Given,
+  io: Io,
+  parts: Parts & Pick<Standing, 'warnings'>,
+  model: ModelPort,
+): ConversationOptions {
+  const { choice, settings, surroundings, context, session, answer, warnings } = parts
   const { hooks, boundary } = surroundings
   const { rates, ...bounds } = settings
   const delegates = delegateOptions({ given, io, ...parts })
-  const warnings = [...surroundings.warnings, ...context.warnings, ...answerWarnings(answer)]
   return {
     model,
     requestedModel: choice.model,
     tools: surroundings.tools,
     ...(answer === null ? {} : { answer }),
     ...(delegates === undefined ? {} : { delegates }),
-    ...(hooks === null ? {} : { hooks: hooks.port(surroundings.reach.workspace.path, session?.id ?? null) }),
+    ...(hooks === null
+      ? {}
+      : {
+          hooks: hooks.port(
+            surroundings.reach.workspace.path,
+            session?.id ?? null,
+            () => void surroundings.boundary?.verify(),
+          ),
+        }),
     approver: parts.approver,
     riskCeiling: (given.one('--approve-up-to') ?? 'low') as Risk,
     ...bounds,

@@ -22,8 +22,10 @@ import { type PreparedHooks, prepareHooks, type Unstartable } from '../hooks/pre
 import { hookPort } from '../hooks/run.js'
 import type { WriteSetRequest } from '../hooks/write-set.js'
 import { realFiles } from '../paths/file-view.js'
+import { launchHost } from '../supervise/host-launch.js'
 import { PrivateFolder } from '../supervise/private-folder.js'
 import { HOOK_FLAGS } from './flag-rows/hooks.js'
+import type { CommandName } from './flags.js'
 import { openHookLaunches } from './hook-launches.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
@@ -35,13 +37,17 @@ export interface RunHooks {
   readonly pathScrubbed: StartedEvent['path_scrubbed']
   /** For the record, once the run has started. */
   readonly warnings: readonly Extract<HarnessEvent, { kind: 'warning' }>[]
-  /** `workspace`: landed. `sessionId`: null where no session is filed. */
-  port(workspace: string, sessionId: string | null): HookPort
+  /**
+   * `workspace`: landed. `sessionId`: null where no session is filed. `beforeEach`, where there is one, is asked right before each
+   * program is started: a hook may use git or read settings where a command has just written.
+   */
+  port(workspace: string, sessionId: string | null, beforeEach?: () => void): HookPort
   /** Removes the private folder and the record of what runs. */
   close(): void
 }
 
 export interface HookSeams {
+  readonly command: CommandName
   readonly given: Given
   readonly io: Pick<Io, 'env' | 'cwd' | 'kill'>
   readonly facts: Pick<HostFacts, 'home' | 'pid1WithoutInit' | 'bwrap' | 'installHint'>
@@ -51,7 +57,7 @@ export interface HookSeams {
 
 /** Null without `--hooks`. Throws the refusal of the first thing that is wrong. */
 export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
-  const { given, io, facts, request, runId } = seams
+  const { command, given, io, facts, request, runId } = seams
   const named = given.one('--hooks')
   if (named === undefined) return refuseStray(given)
   const document = unrefused(loadHooks(resolve(io.cwd, named)))
@@ -75,21 +81,27 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
     const judgements = [
       ...judged(document, host, { ...prepared, names }, given.has('--hooks-unchecked')),
       ...homeWarning(host),
-      ...neverAsked(document),
+      ...neverAsked(document, command),
     ]
+    const launches = { count: 0 }
     const { warnings, close, ...held } = await openHookLaunches({ env: io.env, facts, reap, runId })
     return {
       controlFiles: controlFilesOf(document, prepared),
       pathScrubbed: scrubbed(host.path),
       warnings: [...judgements, ...warnings],
-      port: (workspace, sessionId) =>
+      port: (workspace, sessionId, beforeEach) =>
         hookPort({
           hooks: prepared.hooks,
           run: { runId, sessionId, workspace },
           timeoutMs: settings.timeoutMs,
           reap,
           held,
+          launches,
           kill: () => io.kill,
+          launch: (...launch) => {
+            beforeEach?.()
+            return launchHost(...launch)
+          },
         }),
       close() {
         close()
@@ -220,9 +232,9 @@ function homeWarning({ homeReplaced }: HookHost): RunHooks['warnings'] {
 }
 
 /** Names are not checked by a refusal, because a later version may have more of them; a gate that is never asked is told. */
-function neverAsked({ hooks }: HooksDocument): RunHooks['warnings'] {
+function neverAsked({ hooks }: HooksDocument, command: CommandName): RunHooks['warnings'] {
   const told = hooks.flatMap(spec =>
-    spec.on === 'transition'
+    spec.on === 'transition' && command !== 'workflow-run'
       ? [`hook ${spec.index} is at transition, which only a workflow crosses: nobody asks it in this run`]
       : [...deadTools({ spec })].map(({ message }) => `hook ${spec.index}: ${message}`),
   )

@@ -31,6 +31,8 @@ export interface Surroundings {
   readonly tools: ToolPort
   readonly documents: Documents
   readonly programs: readonly string[]
+  /** What the boundary was opened with, for one that is narrower; null where confinement is off. */
+  readonly opening: Omit<BoundaryRequest, 'probe'> | null
   /** Null without `--hooks`. */
   readonly hooks: RunHooks | null
   /** For the record, once the run has started. */
@@ -63,12 +65,12 @@ export async function openSurroundings({
   const facts = await readHostFacts({ cgroupRoot: asked.cgroupRoot })
   // Loaded for those who have hooks alone: the audit of them is a large part of this program.
   const hooks = HOOK_FLAGS.some(({ name }) => given.has(name))
-    ? await (await import('./hook-options.js')).openHooks({ given, io, facts, request: asked, runId })
+    ? await (await import('./hook-options.js')).openHooks({ command, given, io, facts, request: asked, runId })
     : null
   try {
     const request = { ...asked, controlFiles: [...asked.controlFiles, ...(hooks?.controlFiles ?? [])] }
-    const boundary =
-      confine === 'off' ? null : await opened({ confine, request, facts, runId, onEvent: emit, kill: () => io.kill })
+    const opening = confine === 'off' ? null : { confine, request, facts, runId, onEvent: emit, kill: () => io.kill }
+    const boundary = opening === null ? null : await opened(opening)
     const reach = fileReach({
       request,
       policy: boundary?.policy ?? null,
@@ -77,15 +79,20 @@ export async function openSurroundings({
       homes: facts.homes,
     })
     const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
-    const effects = openOrClosed(boundary, given)
+    const effects = openOrClosed(boundary, given.all('--process-write-subtree'))
     const port = makeToolPort({ surface, reach, boundary: effects, programs })
     const tools = withOwnedTools(port, documentTools(documents))
     const close = async (): Promise<void> => {
       await boundary?.close()
       hooks?.close()
     }
-    const warnings = [...initWarning(facts), ...documentWarnings(documents), ...(hooks?.warnings ?? [])]
-    return { boundary, effects, reach, tools, documents, programs, hooks, warnings, close }
+    const warnings = [
+      ...initWarning(facts),
+      ...ownerWarning(boundary),
+      ...documentWarnings(documents),
+      ...(hooks?.warnings ?? []),
+    ]
+    return { boundary, effects, reach, tools, documents, programs, opening, hooks, warnings, close }
   } catch (error) {
     hooks?.close()
     throw error
@@ -103,16 +110,25 @@ function initWarning({ pid1WithoutInit }: HostFacts): HarnessEvent[] {
   return [{ kind: 'warning', code: 'no-init', message }]
 }
 
-function openOrClosed(boundary: Boundary | null, given: Given): EffectsPlace {
+/** `writes`: folders that processes may write, as they were spelled. */
+export /** What is done about the owner is part of what confines the run, so the record says it (case B17). */
+function ownerWarning(boundary: Boundary | null): HarnessEvent[] {
+  const owner = boundary?.policy.gitOwner ?? null
+  if (owner === null) return []
+  const message = `a repository of the workspace belongs to uid ${owner}, and not to the user of the processes: git is told to use it all the same, inside and for this run alone (safe.directory)`
+  return [{ kind: 'warning', code: 'git-owner', message }]
+}
+
+function openOrClosed(boundary: Boundary | null, writes: readonly string[]): EffectsPlace {
   if (boundary === null) return { kind: 'closed', why: 'confinement is off (--confine auto turns it on)' }
   const hints = {
-    writes: given.all('--process-write-subtree'),
+    writes,
     network: boundary.policy.network === null ? 'none' : 'allow-list',
   } as const
   return { kind: 'open', launcher: boundary, hints, wallMs: boundary.policy.limits.wall }
 }
 
-async function opened(options: Omit<BoundaryRequest, 'probe'>): Promise<Boundary> {
+export async function opened(options: Omit<BoundaryRequest, 'probe'>): Promise<Boundary> {
   const boundary = await openBoundary({ ...options, probe: 'now' })
   if (boundary instanceof Refusal) throw boundary
   return boundary

@@ -123,6 +123,14 @@ function policySections(policy: Policy, network: readonly string[]): Section[] {
       lines: policy.gitOpen.map(ruleLine),
       empty: policy.gitCommit ? 'none: there is no repository to open' : 'none',
     },
+    ...(policy.gitOwner === null
+      ? []
+      : [
+          {
+            title: 'git inside',
+            lines: [`uses repositories of uid ${policy.gitOwner} too (safe.directory, in its environment)`],
+          },
+        ]),
     { title: 'protected inside write grants', lines: policy.protects.map(ruleLine) },
     { title: 'bound on themselves, so that they cannot be renamed', lines: selfBinds.map(word) },
     {
@@ -229,6 +237,7 @@ function policyJson(policy: Policy): JsonObject {
     read: plain(reads),
     write: plain(writes),
     git_open: plain(policy.gitOpen),
+    git_owner: policy.gitOwner,
     protect: plain(protects),
     bound_on_themselves: [...selfBinds],
     watched: plain(watched),

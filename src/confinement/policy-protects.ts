@@ -21,7 +21,7 @@ import {
 } from './git-guard.js'
 import { type Opened, openGitFolders, type Scanned, toOpen } from './git-open.js'
 import { byPath, existing, type ReadRequest } from './policy-reach.js'
-import { type FoundName, scanTree, type TreeScan } from './tree-scan.js'
+import { BARE_REPOSITORY, type FoundName, scanTree, type TreeScan } from './tree-scan.js'
 import type { LandedRule, Policy } from './types.js'
 
 export interface ProtectRequest {
@@ -39,6 +39,8 @@ export interface Protection
   extends Pick<Policy, 'protects' | 'watched' | 'reservations' | 'unscanned' | 'gitOpen' | 'gitNamed'> {
   /** The real git folder of a workspace that is a linked working tree or a submodule: without it git works on nothing. */
   readonly gitReads: readonly ReadRequest[]
+  /** Working trees and git folders of the workspace and the write grants. */
+  readonly repositories: readonly string[]
 }
 
 interface Collected {
@@ -94,6 +96,7 @@ export function landProtects({ writes, workspace, unprotect, homes, gitCommit }:
     unscanned: collected.unscanned,
     gitReads: gitReadsOf(workspace),
     gitOpen: opened.folders,
+    repositories: repositoriesOf(scans, workspace),
     gitNamed: [...collected.gitNamed].sort(),
   }
 }
@@ -101,6 +104,19 @@ export function landProtects({ writes, workspace, unprotect, homes, gitCommit }:
 function watchNamed(path: string, source: string, { watched, gitNamed }: Collected): void {
   watched.set(path, { path, source })
   gitNamed.add(path)
+}
+
+/** Git looks at whom these belong to, the pointer included (git-config(1), safe.directory). */
+function repositoriesOf(scans: readonly Scanned[], workspace: LandedRule): string[] {
+  const found = scans
+    .flatMap(({ scan }) => scan.found)
+    .filter(({ name }) => name === '.git' || name === BARE_REPOSITORY)
+  const dotGits = [`${workspace.path}/.git`, ...found.map(({ path }) => path)]
+  const places = dotGits.flatMap(path => {
+    const repository = readRepository(path)
+    return repository === null ? [path] : [path, repository.worktree, repository.gitDir, repository.commonDir]
+  })
+  return [...new Set(places)]
 }
 
 const NOTHING_OPENED: Opened = { folders: [], covers: [], absent: [] }

@@ -19,11 +19,12 @@ import { Refusal } from '../errors.js'
 import { readAllowRules } from '../network/allow-rules.js'
 import type { LimitName } from '../outcome.js'
 import { CACHE_INSIDE, cacheEnv, landCache } from './cache-folder.js'
+import { grantsGitCommit, refuseControlFiles } from './git-open.js'
+import { otherOwner, ownerEnv } from './git-owner.js'
 import { insideEnv } from './inside-env.js'
 import { LIMIT_KINDS } from './limit-units.js'
 import { type HideRules, landHides } from './policy-hides.js'
 import { landSockets, socketLinks } from './policy-opened.js'
-import { grantsGitCommit, refuseControlFiles } from './git-open.js'
 import { landProtects } from './policy-protects.js'
 import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
 import { bindAncestors } from './self-binds.js'
@@ -56,6 +57,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
   const owner = ownerOf(workspace.path)
   const cache = landCache({ request, workspace, owner, facts })
+  const gitOwner = otherOwner(protection.repositories, facts.uid === 0 && owner.uid !== 0 ? owner.uid : facts.uid)
   const sockets = landSockets(request.allowSockets ?? [])
   const hides = landHides({
     request,
@@ -66,7 +68,12 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     system: systemPlaces(facts),
     homes: facts.homes,
   })
-  const { selfBinds, reservations } = bindAncestors({ protects: protection.protects, hides: hides.hides, writes, gitOpen })
+  const { selfBinds, reservations } = bindAncestors({
+    protects: protection.protects,
+    hides: hides.hides,
+    writes,
+    gitOpen,
+  })
   const visible = [...systemPlaces(facts), ...reads.map(pathOf)]
   return deepFreeze({
     workspace,
@@ -82,7 +89,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     programs: request.programs === null ? null : [...request.programs],
     env: insideEnv({
       extra: request.env,
-      more: cache === null ? {} : cacheEnv(CACHE_INSIDE),
+      more: { ...(cache === null ? {} : cacheEnv(CACHE_INSIDE)), ...ownerEnv(gitOwner, request.env) },
       pathFolders: facts.pathFolders,
       visible,
       notSearched: [workspace.path, ...[...writes, ...gitOpen].map(pathOf)],
@@ -99,6 +106,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     gitCommit,
     gitOpen,
     gitNamed: protection.gitNamed,
+    gitOwner,
     protectStrict: request.protectStrict === true,
     staged: [],
     links: socketLinks(sockets, visible),

@@ -11,8 +11,8 @@ import { Refusal } from '../errors.js'
 import { isWithin } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 import { orderMounts } from './mount-order.js'
-import { ancestorsIn } from './self-binds.js'
 import { baseProfile, needRules } from './seatbelt-base.js'
+import { ancestorsIn } from './self-binds.js'
 import type { HostFacts, Mount, MountKind, Policy } from './types.js'
 
 export interface ProfileRequest {
@@ -152,7 +152,7 @@ function openPolicy(profile: Profile, { policy, facts }: ProfileRequest): void {
     const [action, operations, name] = rule
     profile.rule([action, operations], name, paths, action === 'deny' ? ['literal', 'subpath'] : ['subpath'])
   }
-  const opened = [...policy.reads, ...policy.writes]
+  const opened = [...policy.reads, ...policy.writes, ...policy.gitOpen]
   profile.text('; folders above what is open can be passed through, and links that lead there can be read\n')
   profile.rule(['allow', 'file-read-metadata'], 'PASS', foldersAbove(opened), ['literal'])
   profile.rule(['allow', 'file-read*'], 'HOP', [...new Set(opened.flatMap(({ links = [] }) => links))], ['link'])
@@ -175,7 +175,8 @@ function runs(mounts: readonly Mount[]): { readonly kind: MountKind; readonly pa
  * itself, is neither removed nor made again: renamed, it would take the path out of reach of its rule (case B29).
  */
 function denyForGood(profile: Profile, { policy }: ProfileRequest): void {
-  const { writes, protects, hides, watched, hiddenElsewhere } = policy
+  const { protects, hides, watched, hiddenElsewhere } = policy
+  const writes = [...policy.gitOpen, ...policy.writes]
   const held = [...writes.map(({ path }) => path), ...ancestorsIn(writes, [...protects, ...hides]), ...policy.selfBinds]
   profile.text('; held for good\n')
   profile.rule(['deny', `${READING} file-write*`], 'ELSEWHERE', pathsOf(hiddenElsewhere), ['literal', 'subpath'])

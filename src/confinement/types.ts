@@ -127,6 +127,8 @@ export interface Policy {
   readonly gitOpen: readonly LandedRule[]
   /** Of `protects` and `watched`, the paths that git obeys because its settings name them. */
   readonly gitNamed: readonly string[]
+  /** A repository that is shown belongs to this other user than the one inside, and git is told to use it all the same; null: none does. */
+  readonly gitOwner: number | null
   /** Everything protected that appears is moved aside. */
   readonly protectStrict: boolean
   /** Installations and the driver, each shown read-only at a place of its own. */

@@ -79,6 +79,7 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     gitCommit: false,
     gitOpen: [],
     gitNamed: [],
+    gitOwner: null,
     protectStrict: false,
     staged: [],
     links: [],
