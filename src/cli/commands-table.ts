@@ -75,6 +75,16 @@ export const COMMANDS: readonly CommandRow[] = [
     example: ['harness explain --process-write-subtree . -- git status'],
   },
   {
+    name: 'doctor',
+    text: 'try every guarantee of the boundary for real on this machine: held, absent or unknown, why, and the exact fix',
+    example: [
+      'harness doctor',
+      'harness doctor --confine bubblewrap --tty --hook-reap namespace',
+      'harness doctor --json | jq \'.guarantees[] | select(.status != "held")\'',
+      'docker run --rm IMAGE harness doctor    # which option of the engine is missing',
+    ],
+  },
+  {
     name: 'check-path',
     arguments: '<path...>',
     text: "the writable-folder checker's verdict for each path",
@@ -149,7 +159,7 @@ Exit status:
 `
 
 /** Commands of the contract that are not built yet: refused by name. */
-export const PLANNED_COMMANDS = ['app-server', 'toolchains', 'doctor', 'report'] as const
+export const PLANNED_COMMANDS = ['app-server', 'toolchains', 'report'] as const
 
 export const EXIT_STATUS_HELP = `
 Exit status:
@@ -167,6 +177,7 @@ Exit status:
                125 refused or could not run, 126 found but not executable,
                127 not found, 124 ended by our deadline or a bound
   explain      0 printed, 1 could not
+  doctor       0 everything asked for holds, 2 some of it does not, 1 could not check
   check-path   0 all writable, 2 some refused, 1 could not check
   emulate      0 stopped, 2 a request differed from the scenario, never came though it
                was expected, or was not recorded, or --validate found a problem,

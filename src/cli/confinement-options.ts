@@ -23,7 +23,7 @@ const CHOICES: readonly ConfineChoice[] = [
 const ADVISED = CHOICES.filter(name => name !== 'container')
 
 /** Commands whose work is to launch: `off` is refused there and `auto` is the default (decisions 1). */
-const LAUNCHES: ReadonlySet<CommandName> = new Set(['exec', 'explain'])
+const LAUNCHES: ReadonlySet<CommandName> = new Set(['exec', 'explain', 'doctor'])
 
 export function confineChoice(command: CommandName, given: Given): ConfineChoice {
   const word = given.one('--confine') ?? (given.has('--substrate-embedded') ? 'native' : undefined)

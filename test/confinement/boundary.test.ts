@@ -174,12 +174,12 @@ t.test('what bubblewrap says and what to do about it', async t => {
     ["Error: EROFS: read-only file system, open '/tmp'", 'temporary files', /TMPDIR/],
     ['/run/harness/limit: 6: ulimit: error setting limit (Operation not permitted)', 'limits inside', /--limit/],
     ['bwrap: Unknown option --disable-userns', 'options of bubblewrap', /too old/],
-    ['something nobody has seen', 'launch', /npm run setup/],
+    ['something nobody has seen', 'launch', /harness doctor/],
   ]
   for (const [text, probe, fix] of cases) {
     const known = knownFailure(text)
     t.equal(known.probe, probe, text)
-    t.match(known.fix, fix)
+    t.match(`${known.cause}: ${known.fix}`, fix)
   }
 })
 

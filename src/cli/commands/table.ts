@@ -11,6 +11,7 @@ export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<Com
   context: async () => (await import('./context.js')).context,
   exec: async () => (await import('./exec.js')).exec,
   explain: async () => (await import('./explain.js')).explain,
+  doctor: async () => (await import('./doctor.js')).doctor,
   'check-path': async () => (await import('./check-path.js')).checkPath,
   emulate: async () => (await import('./emulate.js')).emulate,
   providers: async () => (await import('./providers.js')).providers,

@@ -28,6 +28,14 @@ export const COMMAND_FLAGS: readonly Flag[] = [
   ),
   ...built(['explain'], [['--json', null, 'the plan as one JSON document']]),
   ...built(
+    ['doctor'],
+    [
+      ['--json', null, 'the report as one JSON document (native-profiles/doctor.schema.json)'],
+      ['--tty', null, 'ask for a terminal inside too'],
+      ['--hook-reap', 'HOW', 'ask for hooks in pid namespaces too (namespace)', { choices: ['group', 'namespace'] }],
+    ],
+  ),
+  ...built(
     ['exec'],
     [
       [

@@ -8,6 +8,7 @@ export type HarnessCommand =
   | 'context'
   | 'exec'
   | 'explain'
+  | 'doctor'
   | 'check-path'
   | 'emulate'
   | 'providers'
@@ -41,8 +42,14 @@ export interface Flag {
 
 /** Commands that drive a model. */
 export const MODEL: readonly CommandName[] = ['run', 'chat', 'workflow-run']
-export const CONFINED: readonly CommandName[] = [...MODEL, 'tools', 'context', 'exec', 'explain', 'hookcheck']
-export const LAUNCHING: readonly CommandName[] = [...MODEL, 'exec', 'explain', 'tools', 'context', 'check-path']
+export const CONFINED: readonly CommandName[] = [
+  ...MODEL,
+  ...(['tools', 'context', 'exec', 'explain', 'doctor', 'hookcheck'] as const),
+]
+export const LAUNCHING: readonly CommandName[] = [
+  ...MODEL,
+  ...(['exec', 'explain', 'doctor', 'tools', 'context', 'check-path'] as const),
+]
 
 /** Commands that the configuration file reaches: all that take `-p`. */
 export const PROFILED: readonly CommandName[] = [...new Set([...MODEL, ...CONFINED, ...LAUNCHING])]

@@ -1,0 +1,98 @@
+/**
+ * `harness doctor`: every guarantee tried for real on this machine. 0 everything asked for holds, 2 some of it does not,
+ * 1 could not check.
+ */
+import { closeSync, openSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { doctor as examine } from '../../confinement/doctor/doctor.js'
+import { DOCTOR_STATUS } from '../../confinement/doctor/report.js'
+import type { StartSupervisor } from '../../confinement/doctor/stages.js'
+import { describeHost, readHostFacts } from '../../confinement/host-facts.js'
+import type { PolicyRequest } from '../../confinement/types.js'
+import { closeInherited } from '../../supervise/descriptors.js'
+import { helperOutput, startHelper } from '../../supervise/helper.js'
+import { confineChoice, policyRequest } from '../confinement-options.js'
+import { controlFiles } from '../control-files.js'
+import { doctorText } from '../doctor-text.js'
+import type { Io } from '../io.js'
+import type { Given } from '../parse.js'
+import { printJson } from '../print.js'
+import { wantsColor } from '../render.js'
+import type { Invocation } from './invocation.js'
+
+export async function doctor({ given }: Invocation, io: Io): Promise<number> {
+  closeInherited()
+  io.handleSignals()
+  const confine = confineChoice('doctor', given)
+  const programs = given.all('--allow-program')
+  const request = policyRequest(given, {
+    cwd: io.cwd,
+    env: io.env,
+    controlFiles: controlFiles(given, io),
+    programs: programs.length === 0 ? null : programs,
+  })
+  const facts = await describeHost(await readHostFacts({ cgroupRoot: request.cgroupRoot }), async (file, args) => {
+    const said = await helperOutput(file, args)
+    return said?.toString() ?? null
+  })
+  const { limits, cgroupRoot, containerUid } = request
+  const report = await examine({
+    confine: confine === 'off' ? 'auto' : confine,
+    facts,
+    workspace: landed(request.workspace),
+    asked: {
+      limits,
+      ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
+      ...(containerUid === undefined ? {} : { containerUid }),
+    },
+    policy: asksForPolicy(given) ? request : null,
+    wants: {
+      tty: given.has('--tty'),
+      reapNamespace: given.one('--hook-reap') === 'namespace',
+      cgroupRoot: cgroupRoot !== undefined,
+    },
+    node: process.execPath,
+    helper: helperOutput,
+    startSupervisor: startOurselves(io),
+  })
+  if (given.has('--json')) printJson(io, `${JSON.stringify(report)}\n`)
+  // Every word from outside is escaped in it, so that colours are the only controls.
+  else io.out.write(doctorText(report, wantsColor(io.env, io.stdoutIsTerminal)))
+  return DOCTOR_STATUS[report.verdict]
+}
+
+/** What names folders, hosts or sockets: without any of it the policy is the default one, which the attempts have. */
+const POLICY_FLAGS = [
+  ...[
+    '--read',
+    '--hide',
+    '--unprotect',
+    '--process-write-subtree',
+    '--env',
+    '--read-host',
+    '--cache',
+    '--allow-nesting',
+  ],
+  ...['--allow-host', '--allow-socket', '--grant', '--protect-strict', '--driver', '--toolchain', '--toolchain-spec'],
+] as const
+
+function asksForPolicy(given: Given): boolean {
+  return given.isTyped('--workspace') || POLICY_FLAGS.some(flag => given.has(flag))
+}
+
+function landed(folder: PolicyRequest['workspace']): string {
+  return realpathSync(folder)
+}
+
+/** A second one of this program, by the node that runs this one. */
+function startOurselves({ installation }: Io): StartSupervisor {
+  const program = join(installation, 'harness.cjs')
+  return ({ words, stdout, third, env }) => {
+    const fd = openSync(third, 'r+')
+    try {
+      return startHelper({ file: process.execPath, args: [program, ...words], env, stdout, third: fd })
+    } finally {
+      closeSync(fd)
+    }
+  }
+}

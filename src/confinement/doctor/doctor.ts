@@ -1,0 +1,205 @@
+/**
+ * `harness doctor`: every guarantee of the chosen boundary, every limit and what the machine has, tried for real. Nothing of
+ * the operator's is touched: the attempts are made over a scene of ours.
+ *
+ * What runs programs comes as an argument, so a test sees the attempts fail by giving them a boundary that lets all through.
+ */
+import { statSync } from 'node:fs'
+import { Refusal } from '../../errors.js'
+import type { BoundaryName, Guarantee } from '../../outcome.js'
+import { randomHex } from '../../random.js'
+import { temporaryFolder } from '../../supervise/private-folder.js'
+import { terminalRefusal } from '../../supervise/pty.js'
+import { environmentsOf } from '../environments.js'
+import { namespaceReapRefusal } from '../hook-reap.js'
+import { trustedProgram } from '../host-facts.js'
+import { type HostView, readSurroundings, realHost } from '../surroundings.js'
+import type { ConfineChoice, HostFacts, PolicyRequest } from '../types.js'
+import { judge, type Observed } from './judge.js'
+import { limitChecks } from './limits.js'
+import {
+  askKernel,
+  type HelperOutput,
+  type KernelAnswers,
+  machineChecks,
+  temporaryProblem,
+  type Wants,
+} from './machine.js'
+import {
+  type BoundaryCheck,
+  type DoctorReport,
+  type GuaranteeCheck,
+  type LimitCheck,
+  type NamedCheck,
+  verdictOf,
+} from './report.js'
+import { fixOf, policyRow, tryRungs } from './rungs.js'
+import { type DoctorRunner, openRunner, type RunnerRequest } from './runner.js'
+import { openScene, type Scene, type SceneOwner } from './scene.js'
+import { closedStage, grantedStage, type StageReport, type StartSupervisor, supervisedStage } from './stages.js'
+
+export interface DoctorRequest {
+  readonly confine: Exclude<ConfineChoice, 'off'>
+  /** With what costs a process (`describeHost`). */
+  readonly facts: HostFacts
+  /** The folder that commands would run in, landed; its owner is who they run as where we are uid 0. */
+  readonly workspace: string
+  /** Of the flags: what the attempts are made with. */
+  readonly asked: RunnerRequest['asked']
+  /** The policy that flags ask for, tried with a launch of its own. Null: none does. */
+  readonly policy: PolicyRequest | null
+  readonly wants: Wants
+  /** Absolute path of the node that runs inside. */
+  readonly node: string
+  readonly helper: HelperOutput
+  readonly startSupervisor: StartSupervisor
+  /** Default: this machine. */
+  readonly view?: HostView
+  /** Default: a real boundary. */
+  readonly openRunner?: (request: RunnerRequest) => Promise<DoctorRunner | Refusal>
+}
+
+/** Every guarantee, in the order of the table of guarantees. */
+const ORDER: readonly Guarantee[] = [
+  'no-write-outside',
+  'reads-limited',
+  'private-home-and-tmp',
+  'no-network',
+  'pid-isolation',
+  'tree-ends',
+  'dies-with-us',
+  'env-constructed',
+  'no-inherited-descriptors',
+  'syscalls-filtered',
+  'no-terminal-injection',
+  'no-user-namespaces',
+  'control-files-protected',
+  'git-read-only',
+  'nothing-planted',
+  'host-settings-read-only',
+  'not-root-outside',
+]
+
+/** Tries everything. Rejects for bugs alone: what cannot be tried is `unknown` in the report. */
+export async function doctor(request: DoctorRequest): Promise<DoctorReport> {
+  const started = performance.now()
+  const { facts, view = realHost } = request
+  const around = readSurroundings(view)
+  const temporary = { path: temporaryFolder(), problem: temporaryProblem(temporaryFolder()) }
+  const scene = temporary.problem === null ? await openScene(ownerOf(request)) : null
+  try {
+    const kernel = scene === null ? null : await askKernel(facts.arch, scene.base, request.helper)
+    const tried = scene === null ? noScene(request, temporary.path) : await tryBoundary(request, scene)
+    const machine = machineChecks({
+      facts,
+      around,
+      kernel,
+      temporary,
+      git: trustedProgram('git'),
+      terminal: await terminalRefusal(),
+      reap: facts.platform === 'linux' ? await namespaceReapRefusal(facts, randomHex(8)) : null,
+      wants: request.wants,
+    })
+    const rows = [...machine, ...tried.policy]
+    return {
+      version: 1,
+      asked: request.confine,
+      boundary: tried.boundary,
+      machine: machineOf(facts, kernel),
+      boundaries: tried.boundaries,
+      guarantees: tried.guarantees,
+      limits: tried.limits,
+      machine_checks: rows,
+      environments: environmentsOf({
+        ...{ around, host: facts, view, temporary },
+        ...{ boundary: tried.boundary, workspace: request.workspace },
+      }),
+      verdict: verdictOf([...tried.boundaries, ...tried.guarantees, ...tried.limits, ...rows]),
+      duration_ms: Math.round(performance.now() - started),
+    }
+  } finally {
+    scene?.close()
+  }
+}
+
+function machineOf(
+  { platform, arch, kernel, uid, bwrap }: HostFacts,
+  answers: KernelAnswers | null,
+): DoctorReport['machine'] {
+  return {
+    platform,
+    arch,
+    kernel,
+    node: process.version,
+    uid,
+    bubblewrap: bwrap === null ? null : `${bwrap.version ?? 'of unknown version'} at ${bwrap.path}`,
+    landlock_abi: answers?.landlockAbi ?? null,
+  }
+}
+
+/** As uid 0 a launch runs as the owner of the workspace, and so do the attempts. */
+function ownerOf({ facts, workspace }: DoctorRequest): SceneOwner {
+  if (facts.uid !== 0) return null
+  const { uid, gid } = statSync(workspace)
+  return uid === 0 ? null : { uid, gid }
+}
+
+interface Tried {
+  readonly boundary: BoundaryName | null
+  readonly boundaries: readonly BoundaryCheck[]
+  readonly guarantees: readonly GuaranteeCheck[]
+  readonly limits: readonly LimitCheck[]
+  readonly policy: readonly NamedCheck[]
+}
+
+function noScene({ confine }: DoctorRequest, folder: string): Tried {
+  const why = `nothing can be made in ${folder}, so nothing was tried in ${confine}`
+  return { boundary: null, boundaries: [], guarantees: allUnknown(why), limits: [], policy: [] }
+}
+
+function allUnknown(why: string): GuaranteeCheck[] {
+  return ORDER.map(guarantee => ({ guarantee, status: 'unknown', asked: true, why, fix: null, attempts: [] }))
+}
+
+async function tryBoundary(request: DoctorRequest, scene: Scene): Promise<Tried> {
+  const { chosen, rows } = await tryRungs(request, scene)
+  if (chosen instanceof Refusal) {
+    const row = { status: 'absent', asked: true, why: chosen.message, fix: fixOf(chosen), attempts: [] } as const
+    const guarantees = ORDER.map(guarantee => ({ guarantee, ...row }))
+    return { boundary: null, boundaries: rows, guarantees, limits: [], policy: [] }
+  }
+  const attempts = await makeAttempts(request, scene, chosen)
+  const policy = request.policy === null ? [] : [await policyRow(request.policy, request.facts, chosen)]
+  return { boundary: chosen, boundaries: rows, ...attempts, policy }
+}
+
+type Attempted = Pick<Tried, 'guarantees' | 'limits'>
+
+async function makeAttempts(request: DoctorRequest, scene: Scene, boundary: BoundaryName): Promise<Attempted> {
+  const { facts, asked, node, openRunner: open = openRunner } = request
+  const runner = await open({ scene, boundary, facts, asked, node })
+  if (runner instanceof Refusal) return { guarantees: allUnknown(runner.message), limits: [] }
+  try {
+    const stage = { runner, scene, arch: facts.platform === 'linux' ? facts.arch : 'none', node }
+    const inode = statSync(scene.inherited).ino
+    const [closed, granted, supervised, limits] = await Promise.all([
+      closedStage(stage),
+      grantedStage(stage),
+      supervisedStage(stage, request.startSupervisor, inode),
+      limitChecks(runner.claim('closed').limits, runner),
+    ])
+    return { guarantees: judge(observed([closed, granted, supervised], scene, stage.arch), ORDER), limits }
+  } finally {
+    await runner.close()
+  }
+}
+
+function observed(reports: readonly StageReport[], scene: Scene, arch: string): Observed {
+  const all = <Key, Value>(maps: readonly ReadonlyMap<Key, Value>[]) => new Map(maps.flatMap(map => [...map]))
+  return {
+    stages: reports.map(({ result }) => result),
+    seen: all([scene.seen(), ...reports.map(({ seen }) => seen)]),
+    unseen: all(reports.map(({ unseen }) => unseen)),
+    arch,
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Each limit tried for real, set low: a command that passes it must not come to its own end. What binds it is the plan's to
+ * say; that it binds is seen here. All of them need no more inside than a POSIX shell.
+ */
+import { Refusal } from '../../errors.js'
+import type { AppliedLimit, Ending, LimitName, Outcome } from '../../outcome.js'
+import { limitText } from '../limit-units.js'
+import type { LimitCheck } from './report.js'
+import type { DoctorRunner } from './runner.js'
+
+const MiB = 1024 * 1024
+
+/** How a limit is tried. `passed`: the script says so once it has gone past the limit, which it does within its wall time. */
+interface Trial {
+  readonly value: number
+  readonly script: string
+  readonly wallMs: number
+  /** What it means when the wall time is over first. Absent: nothing. bash tries to fork again for half a minute. */
+  readonly stuck?: 'held'
+}
+
+/** What a script prints when nothing has stopped it. */
+const PASSED = 'passed'
+
+/** A shell on its own has to fit. Everything that is passed is bounded too, for where nothing binds. */
+const TRIALS: Readonly<Partial<Record<LimitName, Trial>>> = {
+  wall: { value: 150, wallMs: 3_000, script: `sleep 2; echo ${PASSED}` },
+  'output-total': { value: 4_096, wallMs: 3_000, script: loop(2_000, 'echo 0123456789') },
+  memory: {
+    value: 48 * MiB,
+    wallMs: 3_000,
+    script: `x=0123456789abcdef; while [ \${#x} -lt ${128 * MiB} ]; do x=$x$x; done; echo ${PASSED}`,
+  },
+  pids: { value: 12, wallMs: 2_000, stuck: 'held', script: counted(40, 'sleep 2 >/dev/null &') },
+  'file-size': {
+    value: MiB,
+    wallMs: 3_000,
+    script: `x=0123456789abcdef; ${doublings(14)} for n in 1 2 3 4 5 6 7 8; do echo "$x" >>"$TMPDIR/big" || exit 3; done; echo ${PASSED}`,
+  },
+  'open-files': {
+    value: 32,
+    wallMs: 3_000,
+    script: `exec 9</dev/null; ulimit -n 64 2>/dev/null && echo ${PASSED}; exit 3`,
+  },
+  cpu: { value: 1_000, wallMs: 2_600, script: `while :; do :; done` },
+}
+
+function counted(times: number, body: string): string {
+  return `n=0; while [ $n -lt ${times} ]; do ${body} n=$((n+1)); done; echo ${PASSED}`
+}
+
+function loop(times: number, body: string): string {
+  return counted(times, `${body};`)
+}
+
+function doublings(times: number): string {
+  return Array.from({ length: times }, () => 'x=$x$x;').join(' ')
+}
+
+/** `asked`: limits that a flag names. Every other that has a default is asked for too: a launch has it. */
+export async function limitChecks(limits: readonly AppliedLimit[], runner: DoctorRunner): Promise<LimitCheck[]> {
+  return Promise.all(limits.filter(({ name }) => name !== 'output').map(limit => limitCheck(limit, runner)))
+}
+
+async function limitCheck({ name, mechanism, why }: AppliedLimit, runner: DoctorRunner): Promise<LimitCheck> {
+  const row = { limit: name, mechanism, asked: true }
+  if (mechanism === 'withheld') {
+    return { ...row, asked: false, status: 'absent', why: why ?? 'nothing can hold it here', fix: WITHHELD_FIX }
+  }
+  const trial = TRIALS[name]
+  if (trial === undefined) return { ...row, status: 'unknown', why: 'there is no trial for it', fix: null }
+  const outcome = await runner.launch({
+    workspace: 'closed',
+    argv: ['/bin/sh', '-c', trial.script],
+    wallMs: name === 'wall' ? trial.value : trial.wallMs,
+    ...(name === 'wall' ? {} : { limits: { [name]: trial.value } }),
+  })
+  return { ...row, ...judgeTrial(name, trial, outcome) }
+}
+
+const WITHHELD_FIX = 'delegate a control group (--cgroup-root PATH), or run as an ordinary user'
+
+type Judged = Pick<LimitCheck, 'status' | 'why' | 'fix'>
+
+function judgeTrial(name: LimitName, { value, wallMs, stuck }: Trial, outcome: Outcome | Refusal): Judged {
+  if (outcome instanceof Refusal) return { status: 'unknown', why: outcome.message, fix: null }
+  const { ending, stdout } = outcome
+  const at = `${name}=${limitText(name, value)}`
+  if (Buffer.from(stdout.head).includes(PASSED) || Buffer.from(stdout.tail).includes(PASSED))
+    return { status: 'absent', why: `a command with ${at} went past it`, fix: null }
+  if (ending.kind === 'not-started') return { status: 'unknown', why: ending.message, fix: null }
+  if (ending.kind === 'timed-out' && name !== 'wall' && stuck === undefined)
+    return { status: 'unknown', why: `a command with ${at} did not come to it within ${wallMs} ms`, fix: null }
+  if (ending.kind === 'exited' && ending.status === 0)
+    return { status: 'unknown', why: `a command with ${at} ended before it came to it`, fix: null }
+  return { status: 'held', why: `a command with ${at} ${endedBy(ending)}`, fix: null }
+}
+
+function endedBy(ending: Ending): string {
+  switch (ending.kind) {
+    case 'bound':
+      return `was ended by it`
+    case 'timed-out':
+      return 'was ended at it'
+    case 'signalled':
+      return `was ended by ${ending.signal}`
+    case 'exited':
+      return `was refused more and ended with ${ending.status}`
+    case 'cancelled':
+    case 'not-started':
+      return `ended as ${ending.kind}`
+  }
+}
