@@ -57,7 +57,9 @@ type Denied = Pick<LandlockRule, 'path' | 'type'>
  */
 export function landlockRules({ policy, facts, terminal, view }: RulesRequest): LandlockRules | Refusal {
   const opening = new Opening(view)
-  const read = [...systemPlaces(facts, view), ...policy.reads, ...policy.writes]
+  // What the policy opens inside a hidden place it opens by name; what is shown of the system does not stand above a hide.
+  const system = systemPlaces(facts, view).filter(({ path }) => !policy.hides.some(hide => isWithin(path, hide.path)))
+  const read = [...system, ...policy.reads, ...policy.writes]
   const refused =
     firstRefusal(read, place => opening.open(place, 'read', policy.hides)) ??
     firstRefusal(policy.writes, place => opening.open(place, 'write', [...policy.hides, ...policy.protects]))

@@ -14,6 +14,7 @@ const PREDICATES = {
   'not-root': () => process.getuid?.() !== 0,
   bubblewrap: () => process.platform === 'linux' && runs('bwrap', ['--unshare-user', '--ro-bind', '/', '/', 'true']),
   git: () => runs('git', ['--version']),
+  objdump: () => runs('objdump', ['--version']),
   openssl: () => runs('openssl', ['version']),
   ps: () => runs('ps', ['axeww', '-o', 'pid=', '-o', 'lstart=', '-o', 'command=']),
   vi: () => existsSync('/usr/bin/vi'),
