@@ -8,6 +8,7 @@ import { limitText } from '../confinement/limit-units.js'
 import type { HarnessEvent } from '../events.js'
 import { exactJson } from '../json.js'
 import { denialText } from '../network/denial-text.js'
+import { FLOW_ALWAYS, FLOW_PROGRESS } from './render-flow.js'
 import { escapeJson, escapeLines, escapeProse, oneLine } from './terminal-text.js'
 
 export interface RenderOptions {
@@ -54,6 +55,7 @@ const PROGRESS: Lines = {
   'delegate-started': e => `  delegate ${e.call_id}: ${oneLine(e.task, 120)}`,
   'delegate-finished': e => `  delegate ${e.call_id} ended: ${stopText(e.stop)} after ${e.turns} turn(s)`,
   delegated: e => inside(e, lineOf(PROGRESS, e.event)),
+  ...FLOW_PROGRESS,
   'cancel-requested': e => `stopping (${e.by})`,
   session: e => `session ${e.id}`,
 }
@@ -64,6 +66,7 @@ const ALWAYS: Lines = {
   finished: e => (e.stop.kind === 'completed' ? null : `stopped: ${stopText(e.stop)}${adviceOn(e.stop)}`),
   failed: e => `failed [${e.code}] ${oneLine(e.reason, 2_000)}`,
   refused: e => `refused [${e.code}] ${escapeLines(e.reason)}`,
+  ...FLOW_ALWAYS,
   delegated: e => inside(e, lineOf(ALWAYS, e.event)),
 }
 

@@ -41,14 +41,20 @@ export interface SessionSeams {
 /** Null under `--no-session`. Throws the refusal of a folder or a session that cannot be used. */
 export function openRunSession({ given, io, choice, workspace }: SessionSeams): Session | null {
   if (given.has('--no-session')) return null
-  const folder = sessionFolder(given, io)
-  refuseWritable(folder, [workspace, ...grantsOf(given, workspace)])
+  const folder = guardedFolder(given, io, workspace)
   const facts = sessionFacts({ ...choice, workspace: workspace.path })
   const asked = given.one('--resume')
   const session = asked === undefined ? newSession(folder, facts) : resumed(folder, asked, facts, io)
   if (session instanceof Refusal) throw withWayOut(session, asked)
   for (const { code, message } of session.notes) warnOfSession(io, message, code)
   return session
+}
+
+/** The session folder, which nothing of this run may write. Throws where it may. */
+export function guardedFolder(given: Given, io: Pick<Io, 'env' | 'cwd'>, workspace: LandedPlace): string {
+  const folder = sessionFolder(given, io)
+  refuseWritable(folder, [workspace, ...grantsOf(given, workspace)])
+  return folder
 }
 
 /** A warning of sessions is on stderr alone: the record is not what keeps them (contract §3). */

@@ -9,11 +9,17 @@ import { workspaceReader } from './workspace-reader.js'
 /** With what has to be told of the files that it is made of. */
 export type RunContext = StandingContext & Pick<WorkspaceTexts, 'warnings'>
 
+export interface ContextOptions {
+  readonly child?: ChildFacts
+  /** The run ends with a call of `answer`; absent: where there is an output schema. */
+  readonly answers?: boolean
+}
+
 export function standingContext(
   given: Given,
   { reach, tools, boundary, programs, documents }: Surroundings,
   files: OperatorFiles,
-  { child }: { readonly child?: ChildFacts } = {},
+  { child, answers = given.has('--output-schema') }: ContextOptions = {},
 ): RunContext {
   const { path } = reach.workspace
   const { facts, warnings } = workspaceTexts(given, path, workspaceReader(reach.workspace))
@@ -21,7 +27,7 @@ export function standingContext(
   const context = buildContext({
     tools,
     documents,
-    ...(child === undefined ? { owned: ownedTools(given) } : { child }),
+    ...(child === undefined ? { owned: { answer: answers, delegate: given.has('--delegate') } } : { child }),
     writeScope: given.one('--scope-announce') === 'silent' ? [] : scope,
     ...files,
     workspace: facts,
@@ -36,9 +42,4 @@ export function standingContext(
     now: new Date(),
   })
   return { ...context, warnings }
-}
-
-/** What the loop itself publishes with these options. */
-function ownedTools(given: Given): { readonly answer: boolean; readonly delegate: boolean } {
-  return { answer: given.has('--output-schema'), delegate: given.has('--delegate') }
 }

@@ -119,7 +119,7 @@ function ownerWarning(boundary: Boundary | null): HarnessEvent[] {
   return [{ kind: 'warning', code: 'git-owner', message }]
 }
 
-function openOrClosed(boundary: Boundary | null, writes: readonly string[]): EffectsPlace {
+export function openOrClosed(boundary: Boundary | null, writes: readonly string[]): EffectsPlace {
   if (boundary === null) return { kind: 'closed', why: 'confinement is off (--confine auto turns it on)' }
   const hints = {
     writes,

@@ -37,8 +37,8 @@ export interface WalkRequest {
   readonly live?: Walking['live']
   /** Events right after `flow-started`. */
   readonly warnings?: readonly HarnessEvent[]
-  /** Lines for warnings `protected-appeared`, asked for at the end. */
-  readonly verify?: () => readonly string[]
+  /** Asked for at the end: events right before the last one. */
+  readonly lastWarnings?: () => readonly HarnessEvent[]
 }
 
 export type FlowEnd =
@@ -124,7 +124,7 @@ async function conclude(walking: Walking, request: WalkRequest, clean: boolean):
     live(flow.root.id, event)
     request.emit(event)
   }
-  for (const message of request.verify?.() ?? []) tell({ kind: 'warning', code: 'protected-appeared', message })
+  for (const event of request.lastWarnings?.() ?? []) tell(event)
   const { cause } = halt
   if (cause === null) journal.push({ kind: 'finished', clean })
   else if (cause.kind !== 'paused') journal.push({ kind: 'stopped', why: cause.kind })

@@ -413,6 +413,7 @@ t.test('[hooks] reaches the hooks of a run', async t => {
   const env = { ...at.env, COLOUR: 'green' }
   const open = async (more: readonly string[]) =>
     openHooks({
+      command: 'run',
       given: await given(['run', ...more], at),
       io: { env, cwd: at.cwd, kill: new AbortController().signal },
       facts: { home: at.folder, pid1WithoutInit: false, bwrap: null, installHint: '' },
@@ -435,6 +436,7 @@ t.test('[hooks] reaches the hooks of a run', async t => {
     await refused(
       open(['--hooks', file]).then(async () =>
         openHooks({
+      command: 'run',
           given: await given(['run', '--hooks', file], key),
           io: { env, cwd: at.cwd, kill: new AbortController().signal },
           facts: { home: at.folder, pid1WithoutInit: false, bwrap: null, installHint: '' },

@@ -43,6 +43,7 @@ async function opened(
     const given = new Given(new Map(Object.entries({ '--hooks': 'hooks.json', ...options })))
     const env = { PATH: '/usr/bin:/bin', XDG_STATE_HOME: join(folder, 'state') }
     const run = await openHooks({
+      command: 'run',
       given,
       io: { env, cwd: op, kill: new AbortController().signal },
       facts: { home: op, pid1WithoutInit: pid1, bwrap, installHint: 'install it' },
