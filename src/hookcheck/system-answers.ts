@@ -1,19 +1,21 @@
 /**
  * `--deep`: what only the system's own tools tell of a hook's files: capabilities of programs (getcap), and access control
  * lists. On Linux a list is asked where the mode shows a group that may write, because the mode shows the mask of the list
- * and no more (getfacl); on macOS modes show nothing of it, so every step is asked (ls -lde). Who runs the tools is given.
+ * and no more (getfacl), and NFSv4 lists are asked apart (`nfs4-lists.ts`); on macOS modes show nothing of it, so every step is
+ * asked (ls -lde). Who runs the tools is given.
  */
 import { type AclVerdict, parseMacAcl, parsePosixAcl } from '../hooks/acl.js'
 import { GROUP_WRITE } from '../hooks/trust.js'
 import type { Audit } from './audit.js'
 import { presentMembers } from './context.js'
+import { askNfs4 } from './nfs4-lists.js'
 import type { Skipped } from './report.js'
 import type { Reported, Rule } from './rule.js'
 
 export interface SystemTools {
   readonly platform: NodeJS.Platform
   /** Absolute path of a tool of the system; null: there is none. */
-  readonly find: (name: 'getcap' | 'getfacl' | 'ls') => string | null
+  readonly find: (name: 'getcap' | 'getfacl' | 'getfattr' | 'ls' | 'nfs4_getfacl') => string | null
   /** Runs it to its end, bounded; answers its stdout, rejects where it fails. */
   readonly run: (file: string, args: readonly string[]) => Promise<string>
 }
@@ -23,6 +25,8 @@ export interface SystemAnswers {
   readonly lists: ReadonlyMap<string, AclVerdict>
   /** Text of the capabilities by path. */
   readonly capabilities: ReadonlyMap<string, string>
+  /** By path, why the NFSv4 list that it may have is not known. */
+  readonly unknownLists: ReadonlyMap<string, string>
   /** What could not be asked. */
   readonly skipped: readonly Skipped[]
 }
@@ -35,7 +39,7 @@ export async function askSystem({ context, hooks }: Audit, tools: SystemTools): 
   const lists = new Map<string, AclVerdict>()
   const capabilities = new Map<string, string>()
   const skipped: Skipped[] = []
-  if (context === null) return { lists, capabilities, skipped }
+  if (context === null) return { lists, capabilities, unknownLists: new Map(), skipped }
   const { uid, userName } = context.ids
   const trusted = new Set(['0', 'root', String(uid), ...(userName === null ? [] : [userName])])
   const onLinux = tools.platform === 'linux'
@@ -68,7 +72,14 @@ export async function askSystem({ context, hooks }: Audit, tools: SystemTools): 
         lists.set(path, onLinux ? parsePosixAcl(list, trusted) : parseMacAcl(list, trusted))
     },
   })
-  if (!onLinux) return { lists, capabilities, skipped }
+  if (!onLinux) return { lists, capabilities, unknownLists: new Map(), skipped }
+  const nfs4 = await askNfs4({
+    paths: steps.filter(({ type }) => type !== 'link').map(({ path }) => path),
+    mounts: context.writeSet.mounts,
+    trusted,
+    tools,
+  })
+  for (const [path, list] of nfs4.lists) lists.set(path, list)
   const programs = hooks.flatMap(hook =>
     presentMembers(hook).filter(({ inspected }) => inspected.format?.kind === 'elf'),
   )
@@ -83,7 +94,7 @@ export async function askSystem({ context, hooks }: Audit, tools: SystemTools): 
       }
     },
   })
-  return { lists, capabilities, skipped }
+  return { lists, capabilities, unknownLists: nfs4.unknown, skipped }
 }
 
 interface Asked {

@@ -2,12 +2,23 @@
 import t from 'tap'
 import type { Audit, AuditRequest } from '../../src/hookcheck/audit.js'
 import { CORE_RULES } from '../../src/hookcheck/audit.js'
+import { unknownListsRule } from '../../src/hookcheck/nfs4-lists.js'
 import { askSystem, capabilitiesRule, type SystemTools } from '../../src/hookcheck/system-answers.js'
+import type { Mount } from '../../src/paths/mounts.js'
 import { auditData, folder, OPS } from '../support/audits.js'
 
 const GUARD = '/etc/harness/guard.sh'
 const HOOKS = [{ on: 'before-call', command: [GUARD] }]
 const SHARED = { '/etc/harness': folder({ mode: 0o775, gid: 100 }) }
+
+const mount = (point: string, type: string): Mount => ({
+  id: point,
+  device: '0:9',
+  root: '/',
+  point,
+  readOnly: false,
+  type,
+})
 
 function told({ findings }: Audit, rule: string): string[] {
   return findings.filter(one => one.rule === rule).map(({ severity, message }) => `${severity} ${message}`)
@@ -80,6 +91,50 @@ t.test('capabilities of programs', async t => {
   t.match((await askSystem(first, toolsOf('linux', {}).tools)).skipped, [{ rule: 'HC309', reason: /no getcap/ }])
   const old = await askSystem(first, toolsOf('linux', { getcap: '/bin/sh = cap_net_raw+ep\n' }).tools)
   t.strictSame([...old.capabilities], [['/bin/sh', 'cap_net_raw+ep']])
+})
+
+t.test('an NFSv4 list is asked where one may be, and one that is not known is a finding', async t => {
+  const nfs = (type: string) => ({
+    mounts: [mount('/', 'ext4'), mount('/etc/harness', type)],
+  })
+  const look = (type: string) => auditData({ hooks: HOOKS, options: nfs(type) })
+  const of = (audit: Audit, answers: Awaited<ReturnType<typeof askSystem>>) =>
+    told(
+      auditData({
+        hooks: HOOKS,
+        options: nfs('zfs'),
+        more: {
+          trust: { ids: OPS, groups: 'allowed', acl: path => answers.lists.get(path) ?? null },
+          rules: CORE_RULES.map(rule => (rule.id === 'HC004' ? unknownListsRule(rule, answers.unknownLists) : rule)),
+        },
+      }),
+      audit.context === null ? '' : 'HC004',
+    )
+  const open = 'A::OWNER@:rwaDxtTnNcCoy\nA:fdg:dev@example.org:rwaDx\nA::EVERYONE@:rx\n'
+  const asked: readonly [
+    type: string,
+    answers: Parameters<typeof toolsOf>[1],
+    lists: number,
+    finding: RegExp | null,
+  ][] = [
+    ['ext4', {}, 0, null],
+    ['nfs4', { nfs4_getfacl: open }, 3, null],
+    ['nfs4', {}, 0, /NFSv4 access control list .*\/etc\/harness\/guard\.sh is not known \(there is no nfs4_getfacl\)/],
+    ['zfs', {}, 0, /guard\.sh is not known \(there is no getfattr\)/],
+    ['zfs', { getfattr: '' }, 0, null],
+    ['zfs', { getfattr: '# file: x\nsystem.nfs4_acl_xdr\n', nfs4_getfacl: new Error('no') }, 0, /nfs4_getfacl failed/],
+    ['zfs', { getfattr: '# file: x\nsystem.nfs4_acl\n', nfs4_getfacl: open }, 3, null],
+  ]
+  for (const [type, answers, lists, finding] of asked) {
+    const first = look(type)
+    const got = await askSystem(first, toolsOf('linux', { getcap: '', ...answers }).tools)
+    const name = `${type} ${Object.keys(answers).join(' ')}`
+    t.equal(got.lists.size, lists, name)
+    const findings = of(first, got).join('\n')
+    if (finding === null) t.equal(findings, '', name)
+    else t.match(findings, finding, name)
+    if (lists > 0) t.match([...got.lists.values()], [{ writers: ['dev@example.org'] }], name)
+  }
 })
 
 t.test('on macOS every step is asked', async t => {

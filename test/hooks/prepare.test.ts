@@ -3,8 +3,11 @@
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -327,6 +330,25 @@ t.test('a pinned program that is swapped after the look runs as it was', { skip:
   ready.release()
   t.throws(() => readFileSync(ready.file), { code: 'ENOENT' }, 'the descriptor is closed')
 })
+
+t.test(
+  'a program that somebody holds open for writing is not started, and not tried again',
+  { skip: needs('linux') },
+  async t => {
+    const at = place(t)
+    const guard = program(at.op, 'guard.sh', '#!/bin/sh\necho ran >> "$0.log"\nexit 0\n')
+    const events = moment()
+    for (const reap of ['group', ...(needs('bubblewrap') === false ? (['namespace'] as const) : [])] as const) {
+      const { port } = prepare(at, [{ on: 'before-call', command: [guard] }], { reap })
+      const writer = openSync(guard, 'r+')
+      t.match(reasonOf(await ask(port, events)), /^failed: hook hook-1 .*(?:open for writing|busy)/i, reap)
+      closeSync(writer)
+      t.notOk(existsSync(`${guard}.log`), 'it did not run')
+      t.equal(reasonOf(await ask(port)), 'proceed', 'closed, it is the program that was judged')
+      rmSync(`${guard}.log`)
+    }
+  },
+)
 
 t.test('what cannot be found is said once, and is no yes', async t => {
   const at = place(t)

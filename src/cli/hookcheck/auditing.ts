@@ -7,6 +7,7 @@ import { type Audit, auditHooks, CORE_RULES, type Finding, findingOf } from '../
 import { compatRule } from '../../hookcheck/compat.js'
 import type { Profile } from '../../hookcheck/context.js'
 import { deepLinksRule } from '../../hookcheck/deep-links.js'
+import { unknownListsRule } from '../../hookcheck/nfs4-lists.js'
 import type { Skipped, SuppressedFinding } from '../../hookcheck/report.js'
 import type { Rule } from '../../hookcheck/rule.js'
 import { environmentRules } from '../../hookcheck/rules-environment.js'
@@ -181,6 +182,7 @@ function asked(rules: readonly Rule[], { selected, compat, deep, answers }: Audi
     }
     if (compat && rule.id === 'HC103') return compatRule(rule)
     if (answers !== undefined && rule.id === 'HC309') return capabilitiesRule(rule, answers.capabilities)
+    if (answers !== undefined && rule.id === 'HC004') return unknownListsRule(rule, answers.unknownLists)
     return deep && rule.id === 'HC307' ? deepLinksRule(rule) : rule
   })
 }
