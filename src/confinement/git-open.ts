@@ -29,13 +29,16 @@ export interface Opened {
 /** A repository that is opened; `bare` ones have no working tree of their own. */
 type ToOpen = Pick<Repository, 'gitDir' | 'commonDir'>
 
+/** Which attributes files have, and so which filters they go through. */
+const ATTRIBUTES = 'info/attributes'
+
 /**
- * What git obeys or is redirected by, in every git folder. `info` holds attributes and what is not looked at; `branches`
- * and `remotes` are old ways to name where a push goes.
+ * What git obeys or is redirected by, in every git folder. `info/exclude` is what nobody is shown; `branches` and `remotes` are
+ * old ways to name where a push goes. The rest of `info` is written by git gc.
  */
 const COVERED: readonly string[] = [
-  ...['config', 'config.worktree', 'hooks', 'info', 'commondir', 'gitdir', 'branches', 'remotes'],
-  'objects/info/alternates',
+  ...['config', 'config.worktree', 'hooks', 'commondir', 'gitdir', 'branches', 'remotes'],
+  ...[ATTRIBUTES, 'info/exclude', 'info/grafts', 'objects/info/alternates'],
 ]
 
 /** What a working tree that is not opened has checked out. The rest of it has to be written by git gc, which shortens every reflog. */
@@ -75,9 +78,8 @@ class Opening {
 
   gitFolder(folder: string, own = this.own.has(folder)): void {
     for (const name of [...COVERED, ...(own ? [] : OF_ANOTHER_TREE)]) this.#cover(join(folder, name))
-    if (!this.covers.has(join(folder, 'info'))) {
-      this.absent.push({ path: join(folder, 'info/attributes'), source: GIT_COMMIT })
-    }
+    const attributes = join(folder, ATTRIBUTES)
+    if (!this.covers.has(attributes)) this.absent.push({ path: attributes, source: GIT_COMMIT })
     for (const path of this.#foldersIn(join(folder, 'worktrees'))) this.gitFolder(path)
     this.#modules(join(folder, 'modules'))
   }
