@@ -12,7 +12,7 @@ export interface SectionRow {
   took: number | null
   /** Of its own steps, micro-USD; null: nothing was priced. */
   microUsd: number | null
-  result: 'clean' | 'failed' | 'skipped' | 'open'
+  result: 'clean' | 'failed' | 'open'
 }
 
 export class FlowTable {
@@ -34,32 +34,17 @@ export class FlowTable {
 
   /** `path`: of the section or the step that the event is about. */
   take(path: string, event: HarnessEvent): void {
-    switch (event.kind) {
-      case 'group-entered':
-        this.#row(path).attempts = event.attempt
-        return
-      case 'group-left':
-        Object.assign(this.#row(path), {
-          result: event.failed ? 'failed' : 'clean',
-          took: this.now() - this.#row(path).since,
-        })
-        return
-      case 'step-finished':
-        this.#row(parentOf(path))[event.failed ? 'failed' : 'passed'] += 1
-        return
-      case 'node-skipped':
-        this.#row(parentOf(path)).skipped += 1
-        return
-      case 'delegated':
-        this.take(path, event.event)
-        return
-      case 'cost': {
-        const row = this.#row(parentOf(path))
-        row.microUsd = (row.microUsd ?? 0) + event.micro_usd
-        return
-      }
-      default:
-        return
+    if (event.kind === 'delegated') this.take(path, event.event)
+    else if (event.kind === 'group-entered') this.#row(path).attempts = event.attempt
+    else if (event.kind === 'step-finished') this.#row(parentOf(path))[event.failed ? 'failed' : 'passed'] += 1
+    else if (event.kind === 'node-skipped') this.#row(parentOf(path)).skipped += 1
+    else if (event.kind === 'group-left') {
+      const row = this.#row(path)
+      row.result = event.failed ? 'failed' : 'clean'
+      row.took = this.now() - row.since
+    } else if (event.kind === 'cost') {
+      const row = this.#row(parentOf(path))
+      row.microUsd = (row.microUsd ?? 0) + event.micro_usd
     }
   }
 

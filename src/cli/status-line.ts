@@ -49,9 +49,8 @@ export class StatusLine {
     this.#erase()
     if (text === null) return
     // One column is left free: a terminal that wraps at the last one would keep what it wrapped.
-    const characters = [...text]
     const room = Math.max(0, this.seams.columns() - 1)
-    this.seams.write(characters.length <= room ? text : `${characters.slice(0, Math.max(0, room - 1)).join('')}…`)
+    this.seams.write(text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`)
     this.#shown = true
   }
 

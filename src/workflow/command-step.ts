@@ -35,7 +35,7 @@ function unwrapped(output: JsonObject): JsonObject {
 function noteOf({ exit, signal, note, error }: JsonObject): string {
   if (typeof error === 'string') return error
   if (typeof note === 'string') return note
-  return typeof signal === 'string' ? `it was killed by ${signal}` : `it exited with ${String(exit)}`
+  return typeof signal === 'string' ? `it was killed by ${signal}` : `it exited with ${JSON.stringify(exit)}`
 }
 
 function tailOf({ stdout, stderr }: JsonObject): string {

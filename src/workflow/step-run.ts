@@ -50,25 +50,19 @@ export function broken(code: string, reason: string): Verdict {
   return { kind: 'halt', cause: { kind: 'failed', code, reason } }
 }
 
+const TIME_OVER: HaltCause = { kind: 'budget', name: 'max-duration-ms', why: 'the time of the flow is over' }
+const COST_SPENT: HaltCause = { kind: 'budget', name: 'max-cost-microunits', why: 'what the flow may cost is spent' }
+
 /** A stop that ends the whole walk and not the step alone; null: the step failed by it. */
 export function haltBy(stop: Stop): Verdict | null {
-  switch (stop.kind) {
-    case 'cancelled':
-      return { kind: 'halt', cause: { kind: 'cancelled', stop } }
-    case 'deadline':
-      return { kind: 'halt', cause: { kind: 'budget', name: 'max-duration-ms', why: 'the time of the flow is over' } }
-    case 'max-cost':
-      return {
-        kind: 'halt',
-        cause: { kind: 'budget', name: 'max-cost-microunits', why: 'what the flow may cost is spent' },
-      }
-    case 'budget-unobservable':
-      if (stop.name !== 'max-cost-microunits') return null
-      return {
-        kind: 'halt',
-        cause: { kind: 'budget', name: stop.name, why: `it can be watched no more: ${stop.reason}` },
-      }
-    default:
-      return null
-  }
+  const cause = causeOf(stop)
+  return cause === null ? null : { kind: 'halt', cause }
+}
+
+function causeOf(stop: Stop): HaltCause | null {
+  if (stop.kind === 'cancelled') return { kind: 'cancelled', stop }
+  if (stop.kind === 'deadline') return TIME_OVER
+  if (stop.kind === 'max-cost') return COST_SPENT
+  if (stop.kind !== 'budget-unobservable' || stop.name !== 'max-cost-microunits') return null
+  return { kind: 'budget', name: stop.name, why: `it can be watched no more: ${stop.reason}` }
 }
