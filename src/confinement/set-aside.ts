@@ -6,7 +6,7 @@
  * swapped meanwhile, a name in a folder of the grant is given another name in that same folder and nothing else on the host
  * moves. A rename stays on one filesystem by that, and what was a file next to the settings stays beside them for who looks.
  */
-import { chmodSync, lstatSync, renameSync } from 'node:fs'
+import { chmodSync, lstatSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf, Refusal } from '../errors.js'
 import { type GuardedFolder, openGuardedFolder, systemRefusal } from '../paths/guarded-folder.js'
@@ -114,7 +114,7 @@ function renameIn(folder: GuardedFolder, from: string, to: string): void {
 
 function giveOwnerAll(folder: GuardedFolder): boolean {
   try {
-    const { mode } = lstatSync(`${folder.at('')}/.`)
+    const { mode } = statSync(folder.at(''))
     chmodSync(folder.at(''), (mode & 0o7777) | 0o700)
     return true
   } catch (error) {
