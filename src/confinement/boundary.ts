@@ -133,7 +133,11 @@ export class Boundary {
     )
     if (outcome instanceof Refusal) return outcome
     if (outcome.ending.kind === 'exited' && outcome.ending.status === 0) return null
-    return unavailable(this.confinement.boundary, `a launch of "true" ended as ${JSON.stringify(outcome.ending)}`)
+    return unavailable(
+      this.confinement.boundary,
+      `a launch of "true" ended as ${JSON.stringify(outcome.ending)}`,
+      this.#facts,
+    )
   }
 
   /**
@@ -207,7 +211,7 @@ export class Boundary {
       }
       if (proved(this.#facts, [name]) !== null) return outcome
       const next = rungsWithout(ending.message, weaker)
-      const failed = unavailable(name, ending.message)
+      const failed = unavailable(name, ending.message, this.#facts)
       if (next.length === 0) return this.#fallen === null ? failed : neither(this.#fallen, name, failed)
       this.#fallen ??= failed
       if (this.#candidates[0] === name) this.#candidates = next

@@ -2,6 +2,7 @@
 import { Refusal } from '../errors.js'
 import type { Ending } from '../outcome.js'
 import { launchHost } from '../supervise/host-launch.js'
+import { failurePlace } from './failure-place.js'
 import { knownFailure } from './known-failures.js'
 import type { HostFacts } from './types.js'
 
@@ -36,7 +37,7 @@ export async function namespaceReapRefusal(
   })
   if (ending.kind === 'exited' && ending.status === 0) return null
   const text = wordsOf(ending)
-  const { probe, fix } = knownFailure(text)
+  const { probe, fix } = knownFailure(text, failurePlace({ bwrap, installHint }))
   return refusal(probe, text, probe === 'fresh /proc' ? FRESH_PROC : fix)
 }
 

@@ -6,7 +6,9 @@
 import { readFileSync } from 'node:fs'
 import { Refusal } from '../errors.js'
 import type { BoundaryName } from '../outcome.js'
+import { failurePlace } from './failure-place.js'
 import { knownFailure, meansNoFreshProc, meansNoNamespaces } from './known-failures.js'
+import type { HostFacts } from './types.js'
 
 /** Of `weaker`, strongest first, what can do without the thing whose lack `text` of a launcher tells; empty: nothing can. */
 export function rungsWithout(
@@ -27,13 +29,17 @@ function userNamespacesMax(): number | null {
   }
 }
 
-/** A boundary that could not be set up, in the words of its launcher and with the fix. */
-export function unavailable(boundary: string, text: string): Refusal<'boundary-unavailable'> {
-  const { probe, fix } = knownFailure(text)
+/** A boundary that could not be set up, in the words of its launcher, with the cause and the fix on this machine. */
+export function unavailable(
+  boundary: string,
+  text: string,
+  facts: Pick<HostFacts, 'bwrap' | 'installHint'>,
+): Refusal<'boundary-unavailable'> {
+  const { probe, cause, fix } = knownFailure(text, failurePlace(facts))
   return new Refusal(
     'boundary-unavailable',
     { boundary, probe, text, fix },
-    `the boundary ${boundary} could not be set up (${probe}): ${text}; nothing was run; ${fix}`,
+    `the boundary ${boundary} could not be set up (${probe}): ${text}; nothing was run; ${cause}: ${fix}`,
   )
 }
 

@@ -161,6 +161,8 @@ const rawCalls = () => {
     say(name, RAW.refused.includes(errno) ? 'refused' : 'succeeded', value < 0n ? 'errno ' + errno : 'returned ' + value)
   })
 }
+// Whatever does not hold it: it goes with the workspace, and after ten seconds anyway.
+const LEFT_BEHIND = 'trap "" TERM HUP; n=0; while [ -d "$0" ] && [ $n -lt 10 ]; do sleep 1; n=$((n+1)); done'
 const main = async () => {
   for (const name of facts.names) {
     try {
@@ -172,11 +174,15 @@ const main = async () => {
   }
   if (facts.raw !== null) rawCalls()
   if (facts.daemon) {
-    const daemon = spawn('/bin/sh', ['-c', 'trap "" TERM HUP; sleep 10'], { detached: true, stdio: ['ignore', 'inherit', 'ignore'] })
+    const daemon = spawn('/bin/sh', ['-c', LEFT_BEHIND, facts.workspace], { detached: true, stdio: ['ignore', 'inherit', 'ignore'] })
     daemon.once('error', error => say('daemon', 'unanswered', error.code))
     daemon.once('spawn', () => { say('daemon', 'succeeded', ''); daemon.unref() })
   }
-  if (facts.stay) { say('stays', 'succeeded', ''); setTimeout(() => {}, 10_000) }
+  if (facts.stay) {
+    say('stays', 'succeeded', '')
+    const until = Date.now() + 10_000
+    const timer = setInterval(() => { if (Date.now() > until || !there(facts.workspace)) clearInterval(timer) }, 200)
+  }
 }
 main()
 `
