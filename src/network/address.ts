@@ -69,6 +69,9 @@ function groupsOf(text: string): readonly number[] | null {
   return missing < 1 ? null : [...head, ...Array.from({ length: missing }, () => 0), ...tail]
 }
 
+/** Without leading zeros, which some read as octal. */
+const DOTTED = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/
+
 /** Groups of one side of `::`; the last may be an IPv4 address. Empty for no text. */
 function groupsIn(text: string): readonly number[] | null {
   if (text === '') return []
@@ -76,7 +79,7 @@ function groupsIn(text: string): readonly number[] | null {
   const groups: number[] = []
   for (const [at, word] of words.entries()) {
     if (/^[0-9a-f]{1,4}$/i.test(word)) groups.push(Number.parseInt(word, 16))
-    else if (at === words.length - 1 && /^\d{1,3}(\.\d{1,3}){3}$/.test(word)) {
+    else if (at === words.length - 1 && DOTTED.test(word)) {
       const octets = looseOctets(word)
       if (octets === null) return null
       const [a = 0, b = 0, c = 0, d = 0] = octets

@@ -13,5 +13,6 @@ export interface Front {
   settled(inside: Socket): void
   /** A further request may come on this connection. */
   expects(inside: Socket): void
-  join(inside: Socket, outside: Socket): void
+  /** `first` came from inside behind the request, and goes out first. */
+  join(inside: Socket, outside: Socket, first: Buffer): void
 }

@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { NETWORK_HEAD_BYTES_MAX, NETWORK_IDLE_MS } from '../bounds.js'
+import { NETWORK_HEAD_BYTES_MAX } from '../bounds.js'
 import { denialText } from './denial-text.js'
 import type { Front } from './front.js'
 import { splitAuthority } from './host.js'
@@ -37,8 +37,8 @@ const FAILED: Readonly<Record<Extract<Opened, { kind: 'failed' }>['why'], Answer
   'timed-out': { status: 504, reason: 'Gateway Timeout', text: 'nobody answers there in time' },
 }
 
-/** A server that is never listening: connections are given to it by the event `connection`. */
-export function httpFront(front: Front): Server {
+/** A server that is never listening: connections are given to it by the event `connection`. An origin that is silent for `idleMs` has failed. */
+export function httpFront(front: Front, idleMs: number): Server {
   const server = createServer({
     maxHeaderSize: NETWORK_HEAD_BYTES_MAX,
     // Only HTTP/1.1 asks for the header, and where requests name whole URLs nobody reads it.
@@ -47,7 +47,7 @@ export function httpFront(front: Front): Server {
     noDelay: true,
   })
   server.on('connect', (incoming, socket, head) => void connected(front, incoming, socket as Socket, head))
-  server.on('request', (incoming, response) => void requested(front, incoming, response))
+  server.on('request', (incoming, response) => void requested(front, incoming, response, idleMs))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Else it is the connection that failed (Node "Event: 'clientError'").
     if (error.code?.startsWith('HPE_') !== true) return void socket.destroy()
@@ -66,13 +66,17 @@ async function connected(front: Front, incoming: IncomingMessage, socket: Socket
   const opened = await front.open(socket, asked ?? NOWHERE)
   if (opened.kind !== 'open') return answerRaw(socket, answerTo(opened))
   socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-  if (head.length > 0) opened.socket.write(head)
-  front.join(socket, opened.socket)
+  front.join(socket, opened.socket, head)
 }
 
 const NOWHERE: Asked = { host: '', port: '' }
 
-async function requested(front: Front, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+async function requested(
+  front: Front,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  idleMs: number,
+): Promise<void> {
   const { socket } = incoming
   front.settled(socket)
   response.once('finish', () => front.expects(socket))
@@ -81,7 +85,7 @@ async function requested(front: Front, incoming: IncomingMessage, response: Serv
   if (refused !== null || target === null) return answer(response, refused ?? NOT_A_REQUEST)
   const opened = await front.open(socket, target)
   if (opened.kind !== 'open') return answer(response, answerTo(opened))
-  forward({ incoming, response, outside: opened.socket, target })
+  forward({ incoming, response, outside: opened.socket, target, idleMs })
 }
 
 /** What is wrong with a request before anybody is dialled; null: nothing. Without a token it may be the client's first try. */
@@ -123,15 +127,16 @@ interface Forwarded {
   readonly response: ServerResponse
   readonly outside: Socket
   readonly target: Target
+  readonly idleMs: number
 }
 
-function forward({ incoming, response, outside, target }: Forwarded): void {
+function forward({ incoming, response, outside, target, idleMs }: Forwarded): void {
   const failed = (): void => {
     outside.destroy()
     if (response.headersSent) response.destroy()
     else answer(response, FAILED.unreachable)
   }
-  outside.on('error', failed).on('timeout', failed).setTimeout(NETWORK_IDLE_MS)
+  outside.on('error', failed).on('timeout', failed).setTimeout(idleMs)
   response.once('close', () => outside.destroy())
   try {
     const onward = request({

@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
-import { NETWORK_CONNECTIONS_MAX, NETWORK_DRAIN_MS, NETWORK_HEAD_MS } from '../bounds.js'
+import { NETWORK_CONNECTIONS_MAX, NETWORK_DRAIN_MS, NETWORK_HEAD_MS, NETWORK_IDLE_MS } from '../bounds.js'
 import type { NetworkDenial, NetworkDenialWhy } from '../outcome.js'
 import type { AllowedHost } from './allow-rules.js'
 import { Denials, type Denied } from './denials.js'
@@ -16,6 +16,22 @@ import { type Asked, type Opened, Reach, type ReachSeams } from './reach.js'
 import { SocketGone, serveSocks } from './socks.js'
 import { type Tunnel, tunnel } from './tunnel.js'
 
+/** What one launch may take of us. */
+export interface ProxyBounds {
+  /** Open at one time. */
+  readonly connections: number
+  /** From the connection, or the end of the answer before, to the end of a request's head; ms. */
+  readonly headMs: number
+  /** Without a byte in either direction; ms. */
+  readonly idleMs: number
+}
+
+const BOUNDS: ProxyBounds = {
+  connections: NETWORK_CONNECTIONS_MAX,
+  headMs: NETWORK_HEAD_MS,
+  idleMs: NETWORK_IDLE_MS,
+}
+
 export interface ProxyOptions {
   readonly rules: readonly AllowedHost[]
   /** What every connection has to know. */
@@ -23,6 +39,8 @@ export interface ProxyOptions {
   readonly seams: ReachSeams
   /** Told each kind of denial once; see `Denials`. */
   readonly onDenied: (denied: Denied) => void
+  /** Absent: those of `bounds.ts`. */
+  readonly bounds?: ProxyBounds
 }
 
 /** First bytes that are no HTTP. */
@@ -36,6 +54,7 @@ export class AllowListProxy implements Front {
   readonly #denials: Denials
   readonly #reach: Reach
   readonly #secret: Buffer
+  readonly #bounds: ProxyBounds
   readonly #http: HttpServer
   readonly #listeners = new Set<Server>()
   /** Accepted, and open still. */
@@ -46,11 +65,12 @@ export class AllowListProxy implements Front {
   readonly #tunnels = new Set<Tunnel>()
   #closed = false
 
-  constructor({ rules, token, seams, onDenied }: ProxyOptions) {
+  constructor({ rules, token, seams, onDenied, bounds = BOUNDS }: ProxyOptions) {
+    this.#bounds = bounds
     this.#denials = new Denials(onDenied)
     this.#reach = new Reach(rules, seams)
     this.#secret = Buffer.from(`${PROXY_USER}:${token}`)
-    this.#http = httpFront(this)
+    this.#http = httpFront(this, bounds.idleMs)
   }
 
   /** Accepts from `listener`, a server or handle that is bound already, from now on. Nothing inside is running yet. */
@@ -99,7 +119,7 @@ export class AllowListProxy implements Front {
   #accept(socket: Socket): void {
     socket.on('error', () => undefined)
     if (this.#closed) return void socket.destroy()
-    if (this.#inside.size >= NETWORK_CONNECTIONS_MAX) {
+    if (this.#inside.size >= this.#bounds.connections) {
       this.denied('', null, 'too-many-connections')
       return void socket.destroy()
     }
@@ -172,12 +192,13 @@ export class AllowListProxy implements Front {
     if (inside.destroyed) return
     this.#heads.set(
       inside,
-      setTimeout(() => inside.destroy(), NETWORK_HEAD_MS),
+      setTimeout(() => inside.destroy(), this.#bounds.headMs),
     )
   }
 
-  join(inside: Socket, outside: Socket): void {
-    const joined = tunnel(inside, outside)
+  join(inside: Socket, outside: Socket, first: Buffer): void {
+    if (first.length > 0) outside.write(first)
+    const joined = tunnel(inside, outside, this.#bounds.idleMs)
     this.#tunnels.add(joined)
     inside.once('close', () => this.#tunnels.delete(joined))
   }

@@ -19,7 +19,8 @@ const FAILED: Readonly<Record<Extract<Opened, { kind: 'failed' }>['why'], keyof 
 
 /** Answers one connection whose first byte was 5, and hands it over to a tunnel where the rules let it. */
 export async function serveSocks(socket: Socket, front: Front): Promise<void> {
-  const take = taker(socket)
+  const taker = new Taker(socket)
+  const { take } = taker
   const [, methods = 0] = await take(2)
   const offered = await take(methods)
   if (!offered.includes(USER_PASSWORD)) {
@@ -46,7 +47,7 @@ export async function serveSocks(socket: Socket, front: Front): Promise<void> {
   const opened = await front.open(socket, asked)
   if (opened.kind === 'open') {
     socket.write(reply('done'))
-    front.join(socket, opened.socket)
+    front.join(socket, opened.socket, taker.rest)
   } else socket.end(reply(opened.kind === 'denied' ? 'denied' : FAILED[opened.why]))
 }
 
@@ -87,23 +88,40 @@ export class SocketGone extends Error {
   override readonly name = 'SocketGone'
 }
 
-/** Exactly as many bytes as are asked for, however they come. What is not taken stays in the socket. */
-function taker(socket: Socket): Take {
-  return async bytes => {
-    if (bytes === 0) return Buffer.alloc(0)
-    for (;;) {
-      const read = socket.read(bytes) as Buffer | null
-      // At the end a stream gives what there is, however little.
-      if (read !== null && read.length === bytes) return read
-      if (read !== null || socket.readableEnded || socket.destroyed) throw new SocketGone()
-      await new Promise<void>(resolve => {
-        const events = ['readable', 'end', 'close'] as const
-        const then = (): void => {
-          for (const name of events) socket.off(name, then)
-          resolve()
-        }
-        for (const name of events) socket.once(name, then)
-      })
-    }
+/**
+ * Exactly as many bytes as are asked for, however they come. All that is there is taken out of the socket each time, because a
+ * stream that holds too few says again and again that there are some; what is left over goes on.
+ */
+class Taker {
+  #held: Buffer = Buffer.alloc(0)
+
+  constructor(private readonly socket: Socket) {}
+
+  readonly take: Take = async bytes => {
+    while (this.#held.length < bytes) await this.#more()
+    const taken = this.#held.subarray(0, bytes)
+    this.#held = this.#held.subarray(bytes)
+    return taken
   }
+
+  async #more(): Promise<void> {
+    const read = this.socket.read() as Buffer | null
+    if (read !== null) this.#held = Buffer.concat([this.#held, read])
+    else if (this.socket.readableEnded || this.socket.destroyed) throw new SocketGone()
+    else await anyOf(this.socket, ['readable', 'end', 'close'])
+  }
+
+  get rest(): Buffer {
+    return this.#held
+  }
+}
+
+function anyOf(socket: Socket, events: readonly ('readable' | 'end' | 'close')[]): Promise<void> {
+  return new Promise(resolve => {
+    const then = (): void => {
+      for (const name of events) socket.off(name, then)
+      resolve()
+    }
+    for (const name of events) socket.once(name, then)
+  })
 }
