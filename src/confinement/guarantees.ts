@@ -77,7 +77,7 @@ const LANDLOCK_GAPS: readonly Gap[] = [
 ]
 
 const LANDLOCK_PROC =
-  'the host /proc is shown read-only, so processes outside are listed with their command lines; their memory, environment and descriptors are not readable; their priority can be changed by a process of the same user'
+  'the host /proc is shown read-only, so processes outside are listed with their command lines, and so are the machine’s connections; the memory, environment and descriptors of others are not readable; their priority can be changed by a process of the same user'
 
 function landlockGaps({ abi, grouped }: NonNullable<GuaranteeRequest['landlock']>): Gap[] {
   const signals =
