@@ -158,7 +158,8 @@ export interface Outcome {
   readonly network_denied?: readonly NetworkDenial[]
   /**
    * One line for each path under a write grant that is protected and appeared, changed or went during the launch, as far
-   * as it was watched; `exec` adds what a look through the whole grant finds afterwards. Empty: none.
+   * as it was watched, and for each that was moved aside, with its new path and why; `exec` adds what a look through the
+   * whole grant finds afterwards. Empty: none.
    */
   readonly tampered: readonly string[]
 }

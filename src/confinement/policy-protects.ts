@@ -72,6 +72,7 @@ export function landProtects({ writes, workspace, unprotect, homes, gitCommit }:
     reserve(scan, grant, collected)
     return { scan, grant }
   })
+  if (gitCommit && !names.has('.git')) throw contradiction()
   const opened = gitCommit ? openGitFolders(toOpen(scans, workspace)) : NOTHING_OPENED
   for (const { path, source } of opened.absent) watchNamed(path, source, collected)
   for (const rule of opened.covers) collected.protects.set(rule.path, rule)
@@ -120,6 +121,12 @@ function repositoriesOf(scans: readonly Scanned[], workspace: LandedRule): strin
 }
 
 const NOTHING_OPENED: Opened = { folders: [], covers: [], absent: [] }
+
+function contradiction(): Refusal {
+  const why =
+    'it keeps the settings and hooks of git covered, and --unprotect .git lifts all of that: leave one of them out'
+  return new Refusal('unsupported-rule', { rule: '--grant git-commit', why }, `--grant git-commit: ${why}`)
+}
 
 /** What the operator lifts is a gap, and the record says so. */
 function lifted(name: string): Gap {

@@ -466,6 +466,7 @@ t.test('what the grant does not open', async t => {
   const repository = at('ws/.git', GIT)
   t.equal(refusal(place({}), {}), 'landed', 'there is nothing to open')
   t.equal(refusal(place(repository), {}), 'landed')
+  t.match(refusal(place(repository), { unprotect: ['.git'] }), /leave one of them out/)
   t.equal(
     refusal(place(repository), { grants: ['git-push'] }),
     '--grant git-push: no such grant: git-commit is the one there is',
