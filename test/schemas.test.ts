@@ -5,9 +5,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { DECISIONS, ENDINGS, EVENTS, HEADER, LINES, RECORDS, STOPS } from './support/record-samples.js'
+import { DECISIONS, DOCTOR_REPORT, ENDINGS, EVENTS, HEADER, LINES, RECORDS, STOPS } from './support/record-samples.js'
 import { projectRoot } from './support/root.js'
-import { eventProblem, outcomeProblem, sessionProblem } from './support/schemas.js'
+import { doctorProblem, eventProblem, outcomeProblem, sessionProblem } from './support/schemas.js'
 import { type SchemaRequest, typeSchemas } from './support/type-schema.js'
 
 const PUBLISHED: readonly (SchemaRequest & { readonly name: string })[] = [
@@ -25,6 +25,13 @@ const PUBLISHED: readonly (SchemaRequest & { readonly name: string })[] = [
     title: 'Outcome record',
     description:
       'The one line that `harness exec` writes to `--outcome-fd` or `--outcome-file`: how the command ended, or why it was not started.',
+  },
+  {
+    name: 'doctor',
+    file: 'src/confinement/doctor/report.ts',
+    type: 'DoctorReport',
+    title: 'Report of the doctor',
+    description: 'What `harness doctor --json` writes to stdout.',
   },
   {
     name: 'session',
@@ -145,6 +152,10 @@ t.test('outcome records', async t => {
   holds(t, 'outcome', outcomeProblem, ended)
   holds(t, 'refused', outcomeProblem, refused)
   t.type(outcomeProblem({ ...ended, ...refused }), 'string', 'one of both')
+})
+
+t.test('the report of the doctor', async t => {
+  holds(t, 'doctor', doctorProblem, DOCTOR_REPORT)
 })
 
 t.test('sessions', async t => {

@@ -51,7 +51,7 @@ t.test('only what runs is in it', async t => {
     'dist/bin/harness.cjs',
     'dist/src/index.js',
     'dist/src/index.d.ts',
-    ...['event', 'outcome', 'session', 'scenario'].map(name => `native-profiles/${name}.schema.json`),
+    ...['event', 'outcome', 'doctor', 'session', 'scenario'].map(name => `native-profiles/${name}.schema.json`),
     'README.md',
     'LICENSE',
   ]) {

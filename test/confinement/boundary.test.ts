@@ -8,12 +8,15 @@ import { NO_COUNTS } from '../../src/confinement/cgroup.js'
 import { endingOf } from '../../src/confinement/ending.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { knownFailure } from '../../src/confinement/known-failures.js'
-import type { ConfineChoice } from '../../src/confinement/types.js'
-import { isRefusal } from '../../src/errors.js'
+import { rungsWithout } from '../../src/confinement/ladder.js'
+import { proved, remember } from '../../src/confinement/proved.js'
+import type { ConfineChoice, HostFacts, PolicyRequest } from '../../src/confinement/types.js'
+import { isRefusal, type Refusal } from '../../src/errors.js'
 import type { HarnessEvent } from '../../src/events.js'
 import { type AppliedLimit, NOTHING_CAPTURED } from '../../src/outcome.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { notStarted } from '../../src/supervise/program.js'
+import { DEBIAN, request } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
 
 closeInherited()
@@ -183,7 +186,13 @@ t.test('what bubblewrap says and what to do about it', async t => {
   }
 })
 
-async function open(confine: ConfineChoice, launcher: string, probe: 'now' | 'launch' = 'now') {
+/** `landlock`: what the kernel is said to answer; absent: it is asked. */
+async function open(
+  confine: ConfineChoice,
+  launcher: string,
+  probe: 'now' | 'launch' = 'now',
+  landlock?: HostFacts['landlock'],
+) {
   const folder = mkdtempSync(join(tmpdir(), 'boundary-test-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   mkdirSync(join(folder, 'ws'))
@@ -203,7 +212,7 @@ async function open(confine: ConfineChoice, launcher: string, probe: 'now' | 'la
       limits: {},
       controlFiles: [],
     },
-    facts: { ...(await readHostFacts()), bwrap: { path }, cgroup: {} },
+    facts: { ...(await readHostFacts()), bwrap: { path }, cgroup: {}, ...(landlock === undefined ? {} : { landlock }) },
     runId: '00112233aabbccdd',
     onEvent: event => events.push(event),
     probe,
@@ -223,8 +232,12 @@ const boundaries = (events: readonly HarnessEvent[]) =>
 
 t.test('which boundary is tried', { skip: needs('linux') }, async t => {
   const masked = 'echo "bwrap: Can\'t mount proc on /newroot/proc: Operation not permitted" >&2; exit 1'
-  const auto = await open('auto', masked)
-  t.ok(isRefusal(auto.opened, 'boundary-unavailable'))
+  const auto = await open('auto', masked, 'now', { abi: 0 })
+  t.match(auto.opened, {
+    code: 'boundary-unavailable',
+    details: { boundary: 'bubblewrap', probe: 'fresh /proc' },
+    message: /and the boundary landlock cannot stand in for it: this kernel offers no Landlock/,
+  })
   t.same(boundaries(auto.events), ['bubblewrap', 'bubblewrap-hostproc'], 'auto goes down the ladder')
   t.equal(auto.events.filter(event => event.kind === 'launch-ended').length, 2)
   const shortages = [
@@ -250,9 +263,112 @@ t.test('which boundary is tried', { skip: needs('linux') }, async t => {
   })
   t.match(native.opened.message, 'nothing was run')
   t.ok(isRefusal((await open('off', masked)).opened, 'confinement-off'))
-  t.ok(isRefusal((await open('landlock', masked)).opened, 'not-built-yet'))
+  t.match((await open('landlock', masked, 'now', { abi: 0 })).opened, {
+    code: 'boundary-unavailable',
+    details: { boundary: 'landlock' },
+  })
   const later = await open('auto', masked, 'launch')
   t.ok(later.opened instanceof Boundary, 'where the launch is the probe, opening starts nothing')
   t.same(boundaries(later.events), [])
   t.ok(isRefusal(await later.run(), 'program-missing'), 'a program that is not there is said before any launch')
+})
+
+/** What bubblewrap says where it can make no sandbox, by what has to be there for it: see `meansNoNamespaces`. */
+const NO_SANDBOX = [
+  'bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces. See <https://deb.li/bubblewrap> or <file:///usr/share/doc/bubblewrap/README.Debian.gz>.',
+  'bwrap: Creating new namespace failed: Operation not permitted',
+  'bwrap: Creating new namespace failed, likely because the kernel does not support user namespaces.  bwrap must be installed setuid on such systems.',
+  'bwrap: pivot_root: Operation not permitted',
+  'bwrap: pivot_root: Invalid argument',
+  'bwrap: setting up uid map: Operation not permitted',
+  'bwrap: setting up uid map: Permission denied',
+  'bwrap: setting up uid map: Read-only file system',
+  'bwrap: loopback: Failed RTM_NEWADDR: No child processes',
+  'bwrap: Failed to make / slave: Operation not permitted',
+  'bwrap: unmount old root: Operation not permitted',
+  "bwrap: Can't set hostname to harness: Operation not permitted",
+  'bwrap: Unexpected capabilities but not setuid, old file caps config?',
+] as const
+
+const USED_UP =
+  'bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)'
+
+t.test('from which words Landlock stands in for bubblewrap', async t => {
+  const weaker = ['bubblewrap-hostproc', 'landlock'] as const
+  for (const text of NO_SANDBOX) t.same(rungsWithout(text, weaker), ['landlock'], text)
+  t.same(rungsWithout("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", weaker), weaker)
+  t.same(
+    [0, 1, 2, 15_000, null].map(most => rungsWithout(USED_UP, weaker, most).length),
+    [1, 1, 0, 0, 0],
+    'namespaces that are in use for the moment are no reason, and unknown is not none',
+  )
+  for (const text of NO_SANDBOX) {
+    const inPath = `bwrap: Can't find source path /${text}/x: No such file or directory`
+    t.same(rungsWithout(inPath, weaker), [], 'words in a path of a user are no reason')
+    t.same(rungsWithout(`${text}\nand another line`, weaker), [], 'nor words beside others')
+  }
+  t.same(rungsWithout(NO_SANDBOX[0], []), [], 'native has nothing weaker')
+})
+
+t.test('auto comes to Landlock, and the record says so', { skip: needs('linux', 'landlock-6') }, async t => {
+  const fails = (text: string) => `cat >&2 <<'END'\n${text}\nEND\nexit 1`
+  for (const text of [NO_SANDBOX[0], NO_SANDBOX[5]]) {
+    const { opened, events } = await open('auto', fails(text))
+    if (!(opened instanceof Boundary)) throw opened
+    t.same(boundaries(events), ['bubblewrap', 'landlock'], 'straight to it: the other one needs a namespace too')
+    t.equal(opened.confinement.boundary, 'landlock')
+    t.ok(opened.confinement.gaps.length > 0, 'with what it does not hold')
+    await opened.close()
+  }
+  const { opened } = await open('auto', fails(NO_SANDBOX[0]), 'now', { abi: 0 })
+  t.match(opened, {
+    details: { boundary: 'bubblewrap', text: NO_SANDBOX[0] },
+    message: /cannot stand in for it: this kernel offers no Landlock/,
+  })
+  t.equal(isRefusal((opened as Refusal).cause), true)
+})
+
+t.test(
+  'without bubblewrap auto is Landlock, and what it cannot hold refuses',
+  { skip: needs('linux', 'landlock-6') },
+  async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'boundary-test-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const facts = { ...(await readHostFacts()), bwrap: null, cgroup: {} }
+    const openWith = (confine: ConfineChoice, more: Partial<PolicyRequest>) =>
+      openBoundary({
+        ...{ confine, facts, runId: '00112233aabbccdd', onEvent: () => undefined, probe: 'now' },
+        request: { ...request(folder), ...more },
+      })
+    const held = await openWith('auto', {})
+    if (!(held instanceof Boundary)) throw held
+    t.equal(held.confinement.boundary, 'landlock')
+    await held.close()
+    t.match(await openWith('native', {}), { code: 'boundary-unavailable', details: { probe: 'find bwrap' } })
+    const refused: readonly (readonly [Partial<PolicyRequest>, string])[] = [
+      [{ nesting: true }, '--allow-nesting'],
+      [{ readHost: true }, '--read-host'],
+    ]
+    for (const [more, rule] of refused) {
+      t.match(await openWith('auto', more), {
+        code: 'unsupported-rule',
+        details: { rule },
+        message: /--confine bubblewrap/,
+      })
+    }
+  },
+)
+
+t.test('a boundary that was named stands for no stronger one later', async t => {
+  const facts = { ...DEBIAN, kernel: `named-${process.pid}`, bwrap: null }
+  const names = ['bubblewrap', 'bubblewrap-hostproc', 'landlock'] as const
+  remember(facts, 'landlock', ['landlock'])
+  t.equal(proved(facts, ['landlock']), 'landlock')
+  t.equal(proved(facts, names), null, 'auto still tries the strongest')
+  remember(facts, 'landlock', names)
+  t.equal(proved(facts, names), 'landlock', 'until it has come down to it itself')
+  t.equal(proved(facts, ['bubblewrap']), null)
+  remember(facts, 'bubblewrap', ['bubblewrap'])
+  t.equal(proved(facts, names), 'bubblewrap', 'what is strongest and has held is taken')
+  t.equal(proved({ ...facts, uid: 7 }, names), null, 'of another user nothing is known')
 })

@@ -2,7 +2,9 @@
  * One whole sample of every kind of event, outcome record and session line, with every key that it can have. A kind
  * without its sample does not compile, and a sample that the published schema does not describe fails a test.
  */
+
 import type { EndedRecord, RefusedRecord } from '../../src/cli/outcome-sink.js'
+import type { DoctorReport } from '../../src/confinement/doctor/report.js'
 import type { HarnessEvent, HookDecision, Stop } from '../../src/events.js'
 import type { AppliedConfinement, Ending, OutcomeRecord } from '../../src/outcome.js'
 import type { HeaderLine, SessionRecord } from '../../src/session/records.js'
@@ -283,4 +285,36 @@ export const LINES: ByKind<SessionRecord> = {
     items: 0,
   },
   end: { kind: 'end', stop: { kind: 'completed' }, turns: 1, model: 'm-1', structured: { ok: true } },
+}
+
+/** A report of the doctor with one row of each kind. */
+export const DOCTOR_REPORT: DoctorReport = {
+  version: 1,
+  asked: 'auto',
+  boundary: 'bubblewrap',
+  machine: {
+    platform: 'linux',
+    arch: 'x64',
+    kernel: '6.1.0',
+    node: 'v20.19.0',
+    uid: 1000,
+    bubblewrap: '0.8.0 at /usr/bin/bwrap',
+    landlock_abi: 4,
+  },
+  boundaries: [{ boundary: 'bubblewrap', status: 'held', asked: true, why: 'a launch was made', fix: null }],
+  guarantees: [
+    {
+      guarantee: 'no-network',
+      status: 'absent',
+      asked: true,
+      why: 'got through: tcp',
+      fix: 'report it',
+      attempts: ['tcp'],
+    },
+  ],
+  limits: [{ limit: 'pids', mechanism: 'cgroup-v2', status: 'held', asked: true, why: 'it was ended', fix: null }],
+  machine_checks: [{ name: 'git', status: 'unknown', asked: false, why: 'not looked for', fix: 'install git' }],
+  environments: [{ name: 'wsl2', seen: 'kernel 5-microsoft', meaning: 'a Linux of its own', fix: null }],
+  verdict: 'absent',
+  duration_ms: 900,
 }

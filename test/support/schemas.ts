@@ -1,4 +1,4 @@
-/** What is wrong with a line of a record, an outcome record or a line of a session, by the published schemas. */
+/** What is wrong with a line of a record, an outcome record, a doctor's report or a line of a session, by the published schemas. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -6,7 +6,7 @@ import formats from 'ajv-formats'
 import { isJsonObject } from '../../src/json.js'
 import { projectRoot } from './root.js'
 
-type Name = 'event' | 'outcome' | 'session'
+type Name = 'event' | 'outcome' | 'doctor' | 'session'
 
 let ajv: Ajv2020 | undefined
 
@@ -15,7 +15,7 @@ function schemas(): Ajv2020 {
   if (ajv !== undefined) return ajv
   ajv = new Ajv2020({ allowUnionTypes: true, verbose: true })
   formats.default(ajv, ['date-time'])
-  for (const name of ['event', 'outcome', 'session'] satisfies Name[]) {
+  for (const name of ['event', 'outcome', 'doctor', 'session'] satisfies Name[]) {
     const text = readFileSync(join(projectRoot, 'native-profiles', `${name}.schema.json`), 'utf8')
     ajv.addSchema(JSON.parse(text) as object, name)
   }
@@ -35,6 +35,11 @@ export function outcomeProblem(value: unknown): string | null {
 /** Null: it is a line of a session, the header or another. */
 export function sessionProblem(value: unknown): string | null {
   return problem('session', value)
+}
+
+/** Null: it is the report of `doctor --json`. */
+export function doctorProblem(value: unknown): string | null {
+  return problem('doctor', value)
 }
 
 /** Held to the definition of its kind where it has one: that none of all kinds fits would say nothing. */

@@ -135,7 +135,7 @@ const attempts = {
     fs.chmodSync(file, 0o4755)
     return (fs.statSync(file).mode & 0o4000) !== 0
   },
-  'made': () => made(at('made')),
+  'made': () => made(at('room', 'made')),
   'git-config': () => appended(at('.git', 'config')),
   'git-hook': () => made(at('.git', 'hooks', 'post-commit')),
   'git-nested': () => appended(at('deep', 'er', '.git', 'config')),

@@ -54,6 +54,8 @@ const FILES: Readonly<Record<string, string>> = {
   'granted/deep/er/.git/config': '[core]\n\tbare = false\n',
   'granted/deep/er/.git/objects/kept': '\n',
   'granted/deep/er/.git/refs/kept': '\n',
+  // Where Landlock grants what stands at the top of a grant, no new name can be made at the top itself.
+  'granted/room/kept': '\n',
   'granted/.envrc': '\n',
   'granted/.vscode/settings.json': '{}\n',
 }
@@ -151,7 +153,7 @@ function seenOf({ at, mark, before, reached, signalled }: Looked): ReadonlyMap<S
       .join(', ')
   const control = (path: string): boolean => /^\.(envrc|vscode)/.test(path)
   const git = (path: string): boolean => /^(\.git|deep)(\/|$)/.test(path)
-  const made = orUndefined(() => statSync(at('granted', 'made')).uid)
+  const made = orUndefined(() => statSync(at('granted', 'room', 'made')).uid)
   const entries: readonly (readonly [SeenOutside, string])[] = [
     ['outside-changed', changed('outside')],
     ['planted-in-workspace', changed('closed')],

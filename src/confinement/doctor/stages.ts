@@ -1,9 +1,10 @@
 /** The launches of the attempts, each with what has to be true for its answers to count. */
-import { closeSync } from 'node:fs'
+import { closeSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { Refusal } from '../../errors.js'
 import type { AppliedConfinement, Outcome } from '../../outcome.js'
 import type { OpenFifo } from '../../supervise/fifo-pool.js'
+import { removeLeftOvers, temporaryFolder } from '../../supervise/private-folder.js'
 import { sharedFifos } from '../../supervise/shared-fifos.js'
 import { callsFor, type SeenOutside, type Stage } from './attempts.js'
 import { answersOf, INSIDE_PROGRAM, type InsideFacts } from './inside-program.js'
@@ -107,7 +108,10 @@ export async function supervisedStage(
   const stays = await reading.until('"stays"', WALL_MS)
   supervisor.kill()
   const gone = await reading.within(SWEPT_MS)
-  const words = stays ? '' : (await supervisor.ended).trim().split('\n').at(-1)
+  const said = await supervisor.ended
+  // What a killed supervisor leaves for the next start to remove; the next start is ours.
+  removeLeftOvers(realpathSync(temporaryFolder()))
+  const words = stays ? '' : said.trim().split('\n').at(-1)
   const problem = stays ? null : `a second harness did not come to its command${words ? `: ${words}` : ''}`
   const seen = new Map<SeenOutside, string>()
   if (!gone) seen.set('left-after-kill', 'the command still holds its output after its supervisor was killed')

@@ -1,0 +1,105 @@
+/** `harness doctor` as people start it: what it says of this machine, and that it leaves nothing on it. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { DoctorReport } from '../../src/confinement/doctor/report.js'
+import { needs } from '../../test/support/needs.js'
+import { doctorProblem } from '../../test/support/schemas.js'
+import { harness, scratch } from '../support/harness.js'
+
+const LINUX = { skip: needs('linux', 'bubblewrap') }
+const timeout = 60_000
+t.setTimeout(2 * timeout)
+
+async function reportOf(
+  ...words: string[]
+): Promise<{ readonly status: number | undefined; readonly report: DoctorReport }> {
+  const { status, stdout, stderr } = await harness(['doctor', '--json', ...words], { timeout })
+  const report = JSON.parse(stdout || 'null') as DoctorReport | null
+  if (report === null) throw new Error(stderr)
+  const problem = doctorProblem(report)
+  if (problem !== null) throw new Error(problem)
+  return { status, report }
+}
+
+const held = (report: DoctorReport) =>
+  report.guarantees.filter(({ status }) => status === 'held').map(row => row.guarantee)
+const claimed = (report: DoctorReport) => report.guarantees.filter(({ asked }) => asked).map(row => row.guarantee)
+
+t.test('everything that bubblewrap claims is tried and holds', LINUX, async t => {
+  const { path, remove } = scratch()
+  t.teardown(remove)
+  const env = { TMPDIR: path }
+  const { status, stdout } = await harness(['doctor', '--json', '--confine', 'bubblewrap'], { timeout, env })
+  const report = JSON.parse(stdout) as DoctorReport
+  t.equal(doctorProblem(report), null)
+  t.same(held(report), claimed(report), JSON.stringify(report.guarantees.filter(row => row.status !== 'held')))
+  t.ok(held(report).length >= 16)
+  for (const { limit, status, mechanism, why } of report.limits)
+    t.equal(status, mechanism === 'withheld' ? 'absent' : 'held', `${limit}: ${why}`)
+  t.match(report, { version: 1, asked: 'bubblewrap', boundary: 'bubblewrap', verdict: 'holds' })
+  t.equal(status, 0)
+  t.same(readdirSync(path), [], 'nothing is left in the folder for temporary files')
+})
+
+t.test('what the flags ask for is asked of the machine', LINUX, async t => {
+  const { path, remove } = scratch()
+  t.teardown(remove)
+  const { report } = await reportOf('--workspace', path, '--process-write-subtree', '.', '--hook-reap', 'namespace')
+  const row = (name: string) => report.machine_checks.find(check => check.name === name)
+  t.match(row('policy'), { status: 'held', asked: true })
+  t.match(row('hook-reap-namespace'), { asked: true })
+  const bad = await reportOf('--workspace', path, '--read', join(path, 'nowhere'))
+  t.match(
+    bad.report.machine_checks.find(({ name }) => name === 'policy'),
+    { status: 'absent', asked: true, why: /nowhere/ },
+  )
+  t.equal(bad.status, 2)
+  const group = await reportOf('--cgroup-root', path)
+  t.equal(group.status, 2, 'a control group that cannot serve')
+  t.match(
+    group.report.machine_checks.find(({ name }) => name === 'control-group'),
+    { status: 'absent', asked: true },
+  )
+})
+
+t.test('for people: grouped, plain where it is no terminal', LINUX, async t => {
+  const { status, stdout, stderr } = await harness(['doctor'], { timeout })
+  t.equal(status, 0, stderr)
+  t.notMatch(stdout, /\x1b/)
+  for (const title of ['Boundaries', 'Guarantees in bubblewrap', 'Limits', 'Machine'])
+    t.match(stdout, new RegExp(`^${title}$`, 'm'))
+  t.match(stdout, /^ {2}\+ no-network +held/m)
+  t.match(
+    stdout,
+    /everything that was asked for holds in bubblewrap: \d+ guarantees held, 0 absent, 0 unknown \(\d+ ms\)\n$/,
+  )
+})
+
+t.test('what cannot be asked', async t => {
+  t.match(await harness(['doctor', '--confine', 'off'], { timeout }), { status: 1, stderr: /confinement-off/ })
+  t.match(await harness(['doctor', '--confine', 'nothing'], { timeout }), { status: 1, stderr: /boundary-unknown/ })
+  t.match(await harness(['doctor', '--json', '--nothing'], { timeout }), { status: 1, stdout: /"kind":"refused"/ })
+  const seatbelt = process.platform === 'darwin' ? 'bubblewrap' : 'seatbelt'
+  const { status, report } = await reportOf('--confine', seatbelt)
+  t.equal(status, 2, 'a boundary that is none of this system')
+  t.equal(report.boundary, null)
+  t.ok(report.guarantees.every(row => row.status === 'absent'))
+})
+
+t.test('a folder for temporary files that cannot be written is said', { skip: needs('linux') }, async t => {
+  const { path, remove } = scratch()
+  t.teardown(remove)
+  writeFileSync(join(path, 'file'), '')
+  mkdirSync(join(path, 'there'))
+  const env = { TMPDIR: join(path, 'file') }
+  const { status, stdout } = await harness(['doctor', '--json'], { timeout, env })
+  const report = JSON.parse(stdout) as DoctorReport
+  t.equal(status, 2)
+  t.match(report.machine_checks[0], { name: 'temporary-folder', status: 'absent', fix: /TMPDIR/ })
+  t.match(
+    report.environments.find(({ name }) => name === 'temporary-unwritable'),
+    { fix: /TMPDIR/ },
+  )
+  t.ok(report.guarantees.every(row => row.status === 'unknown'))
+})
