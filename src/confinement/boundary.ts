@@ -123,8 +123,7 @@ export class Boundary {
 
   /** Launches `true` for real unless this process has done so here; null when the boundary holds. */
   async probe(): Promise<Refusal | null> {
-    // What another policy has proved says nothing of the listener inside.
-    if (this.policy.network === null && proved(this.#facts, this.#candidates) !== null) {
+    if (this.#hasHeld(this.#candidates)) {
       const plan = this.#planProbe()
       return plan instanceof Refusal ? plan : null
     }
@@ -209,13 +208,18 @@ export class Boundary {
         this.#holds(name, outcome)
         return outcome
       }
-      if (proved(this.#facts, [name]) !== null) return outcome
+      if (this.#hasHeld([name])) return outcome
       const next = rungsWithout(ending.message, weaker)
       const failed = unavailable(name, ending.message, this.#facts)
       if (next.length === 0) return this.#fallen === null ? failed : neither(this.#fallen, name, failed)
       this.#fallen ??= failed
       if (this.#candidates[0] === name) this.#candidates = next
     }
+  }
+
+  /** What launches without a network have proved says nothing of the listener inside. */
+  #hasHeld(names: readonly BoundaryName[]): boolean {
+    return this.policy.network === null && proved(this.#facts, names) !== null
   }
 
   /** The proxy of a launch is there before its plan and goes with it, whatever happens. */

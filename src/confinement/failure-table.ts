@@ -163,6 +163,14 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
     cause: 'a terminal inside needs setsid(1) in /usr/bin or /bin',
     fix: host('install util-linux, or go without a terminal'),
   },
+  'no-bridge': {
+    text: /^network: (no listener could be opened|the listener) inside/m,
+    probe: 'the way to the network',
+    cause: 'with --allow-host the Node that runs this program is started inside for a moment, and it did not start',
+    fix: host(
+      'show what it needs with --read FOLDER, the folder that it is installed in, and leave it memory=64MiB and pids=16; or leave --allow-host out',
+    ),
+  },
   'limit-refused': {
     text: /^\/run\/harness\/limit: /m,
     probe: 'limits inside',

@@ -27,6 +27,8 @@ export interface Held {
   readonly tree: NamespaceTree
   readonly group: LaunchGroup | null
   readonly plan: Pick<LaunchPlan, 'seccomp' | 'mounts'>
+  /** True once the listener inside is served, false where there will be none. Absent: there is no network. */
+  readonly listening?: Promise<boolean>
 }
 
 /** Looks at init without a pause: it needs no more. After those it is left the processor that the looks would take. */
@@ -84,6 +86,9 @@ export class Release {
     } catch (error) {
       const text = `the sandbox could not be put into its control group: ${String(error)}`
       return this.#giveUp(notStarted('sandbox-failed', text))
+    }
+    if ((await this.held.listening) === false) {
+      return this.#giveUp(notStarted('sandbox-failed', 'network: the listener inside was not handed out'))
     }
     this.#letGo(0, systemClock.now())
   }

@@ -8,7 +8,8 @@ import type { TerminalWish } from '../confinement/spawn-plan.js'
 import { Refusal } from '../errors.js'
 import type { Emit } from '../events.js'
 import type { Json, JsonObject } from '../json.js'
-import type { Ending, Outcome } from '../outcome.js'
+import { denialText } from '../network/denial-text.js'
+import type { Ending, NetworkDenial, Outcome } from '../outcome.js'
 import { renderCaptured } from '../supervise/bounded-output.js'
 import { type PtyKeys, SIZE_DEFAULT } from '../supervise/pty.js'
 import { failure, refused } from './failures.js'
@@ -108,6 +109,7 @@ function told(
   const clean = ending.kind === 'exited' && ending.status === 0
   const hints: readonly Hint[] = [
     ...(clean ? [] : hintsFor(`${stdout.text}\n${stderr.text}`, tool.hints)),
+    ...(outcome.network_denied ?? []).slice(0, DENIALS_HINTED_MAX).map(denialHint),
     ...(outcome.output_held ? [LEFT_BEHIND] : []),
   ]
   for (const { rule, text } of hints) context.emit({ kind: 'confinement-hint', call_id: context.callId, rule, text })
@@ -132,6 +134,14 @@ function told(
     },
     failed: ending.kind !== 'exited' && ending.kind !== 'signalled',
   }
+}
+
+/** A command that tries one host after the other is told of as many; the rest is in the record. */
+const DENIALS_HINTED_MAX = 10
+
+/** Programs tell a proxy's refusal in words of their own, or not at all. */
+function denialHint(denial: NetworkDenial): Hint {
+  return { rule: 'network', text: `hint: the proxy refused this: ${denialText(denial)}` }
 }
 
 /** Under a boundary that ends a tree by itself nobody counts what was left; an output that is still held shows it. */

@@ -105,7 +105,7 @@ const names = fc.constantFrom(
 )
 const name = fc
   .tuple(names, fc.array(respelt, { minLength: 25, maxLength: 25 }), fc.constantFrom('', '', '.', '..'))
-  .map(([text, spell, end]) => [...text].map((char, at) => (spell[at] ?? plain)(char)).join('') + end)
+  .map(([text, spell, end]) => Array.from(text, (char, at) => (spell[at] ?? plain)(char)).join('') + end)
 
 const NOISE = [
   '\0',

@@ -9,6 +9,7 @@ import { readHostFacts } from '../../confinement/host-facts.js'
 import { limitText } from '../../confinement/limit-units.js'
 import type { PolicyRequest } from '../../confinement/types.js'
 import { Refusal, type RefusalCode, unreachable } from '../../errors.js'
+import { denialText } from '../../network/denial-text.js'
 import { type Ending, type NotStartedCode, type Outcome, outcomeRecord } from '../../outcome.js'
 import { randomHex } from '../../random.js'
 import { closeInherited } from '../../supervise/descriptors.js'
@@ -70,6 +71,7 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     const said = explanation(outcome.ending)
     if (said !== null) io.err.write(`harness: ${escapeLines(said)}\n`)
     for (const line of tampered) io.err.write(`harness: protected path: ${escapeLines(line)}\n`)
+    for (const denial of outcome.network_denied ?? []) io.err.write(`harness: network denied: ${denialText(denial)}\n`)
     for (const { stream, errno } of outcome.stream_failures ?? [])
       io.err.write(`harness: ${stream} could not be passed on to its end (${errno})\n`)
     for (const lost of nowhere) io.err.write(`harness: ${nowhereText(lost)}\n`)
