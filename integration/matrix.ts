@@ -40,29 +40,34 @@ export interface MatrixRow {
 }
 
 export interface RowGap extends Gap {
-  /** The attempts that get through; every other one of the guarantee has to be refused all the same. Absent: none is held to anything. */
+  /**
+   * The attempts that get through, each of them; every other one of the guarantee has to be refused all the same. Absent: nothing
+   * is tried.
+   */
   readonly through?: readonly string[]
 }
 
 const ALL = Object.keys(GUARANTEES) as Guarantee[]
 
-const ROOT_OUTSIDE: Gap = {
+const ROOT_OUTSIDE: RowGap = {
   guarantee: 'not-root-outside',
   why: 'the workspace belongs to root, so the command runs as uid 0 in a user namespace of its own',
+  through: ['runs-as-root'],
 }
 
-const HOST_PROC: Gap = {
+const HOST_PROC: RowGap = {
   guarantee: 'pid-isolation',
   why: 'processes outside are listed in /proc with their command lines; they cannot be signalled, their memory and environment not read',
+  through: ['see-victim'],
 }
 
 /** The attempts are made with the workspace granted whole. */
 const PLANTING: Gap = {
   guarantee: 'nothing-planted',
-  why: 'a name that does not exist cannot be covered; what appears is reported',
+  why: 'held where nothing may be written; inside a write grant a name that does not exist cannot be covered: what appears is reported, and what git would execute is moved aside',
 }
 
-const BY_PRIVILEGE: Readonly<Record<Privilege, readonly Gap[]>> = {
+const BY_PRIVILEGE: Readonly<Record<Privilege, readonly RowGap[]>> = {
   root: [ROOT_OUTSIDE],
   'root-dropped': [],
   user: [],

@@ -21,7 +21,7 @@ export function brokenBackend(name: BrokenName): Backend {
 }
 
 function plain(argv: readonly string[], options: RunOptions): Promise<RunResult> {
-  return run(argv, options, { ...process.env, ...options.env })
+  return started(argv, options, { ...process.env, ...options.env })
 }
 
 function confined(recipe: Recipe, argv: readonly string[], options: RunOptions): Promise<RunResult> {
@@ -45,7 +45,7 @@ function confined(recipe: Recipe, argv: readonly string[], options: RunOptions):
   const env = recipe.env === 'constructed' ? {} : process.env
   const bwrap = ['/usr/bin/bwrap', ...words]
   const stdin = recipe.session === 'same' ? 'inherit' : 'ignore'
-  return run(recipe.descriptors === 'closed' ? withoutDescriptors(bwrap) : bwrap, options, env, stdin)
+  return started(recipe.descriptors === 'closed' ? withoutDescriptors(bwrap) : bwrap, options, env, { stdin })
 }
 
 /** Node cannot close what it was started with, so a word of Perl does. */
@@ -69,18 +69,26 @@ function systemRoots(): { path: string; target: string | null }[] {
     .map(path => ({ path, target: lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null }))
 }
 
-function run(
+interface Start {
+  /** Absent: nothing. */
+  readonly stdin?: 'ignore' | 'inherit'
+  readonly onStart?: (pid: number) => void
+}
+
+/** A plain start, ended by a KILL of the started process alone when its time is over. */
+export function started(
   argv: readonly string[],
   options: RunOptions,
   env: NodeJS.ProcessEnv,
-  stdin: 'ignore' | 'inherit' = 'ignore',
+  { stdin = 'ignore', onStart }: Start = {},
 ): Promise<RunResult> {
   const [file = '', ...args] = argv
-  const started = performance.now()
+  const began = performance.now()
   const kept = { stdout: '', stderr: '' }
   let timedOut = false
   return new Promise(resolve => {
     const child = spawn(file, args, { cwd: options.workspace, env, stdio: [stdin, 'pipe', 'pipe'] })
+    if (child.pid !== undefined) onStart?.(child.pid)
     const timer = setTimeout(() => {
       timedOut = true
       child.kill('SIGKILL')
@@ -92,7 +100,7 @@ function run(
     }
     const settle = (status: number | null, ending: string): void => {
       clearTimeout(timer)
-      resolve({ ...kept, status, ending, durationMs: performance.now() - started })
+      resolve({ ...kept, status, ending, durationMs: performance.now() - began })
     }
     child.on('error', error => {
       kept.stderr += error.message

@@ -47,3 +47,15 @@ export async function endMarked(marker: string): Promise<void> {
     return left.length === 0
   })
 }
+
+/** Ends what carries `variable` (`NAME=VALUE`) in its environment: helpers that a peer leaves behind have no mark in their argv. */
+export function endCarrying(variable: string): void {
+  for (const name of readdirSync('/proc').filter(one => /^\d+$/.test(one) && Number(one) !== process.pid)) {
+    try {
+      if (readFileSync(`/proc/${name}/environ`, 'utf8').split('\0').includes(variable))
+        process.kill(Number(name), 'SIGKILL')
+    } catch {
+      // It has ended, or belongs to somebody else.
+    }
+  }
+}

@@ -11,14 +11,15 @@ import type { Backend, RunOptions, RunResult } from './backend.js'
 /** The suite lays the built programs beside the driver, where an ordinary user can read them. */
 const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), 'bin', 'harness.cjs')
 
-export function commandLineBackend(): Backend {
+/** `confine`: as its option takes it. */
+export function commandLineBackend(confine: 'native' | 'landlock'): Backend {
   return {
-    name: 'cli',
+    name: `cli, ${confine}`,
     available: () => (existsSync(PROGRAM) ? false : 'needs the built command line'),
     run: async (argv, options) => {
       const folder = mkdtempSync(join(tmpdir(), 'esc-outcome-'))
       try {
-        return await run(argv, options, join(folder, 'outcome.json'))
+        return await run([confine, ...argv], options, join(folder, 'outcome.json'))
       } finally {
         rmSync(folder, { recursive: true, force: true })
       }
@@ -52,9 +53,13 @@ function limitText(name: string, value: number): string {
 /** `exec` passes everything through; how much of it is kept is this backend's affair, and a test needs little. */
 const KEPT_CHARS = 64 * 1024
 
-async function run(argv: readonly string[], options: RunOptions, outcomeFile: string): Promise<RunResult> {
+async function run(
+  [confine = '', ...argv]: readonly string[],
+  options: RunOptions,
+  outcomeFile: string,
+): Promise<RunResult> {
   const started = performance.now()
-  const words = ['exec', '--confine', 'native', ...flags(options), '--outcome-file', outcomeFile, '--', ...argv]
+  const words = ['exec', '--confine', confine, ...flags(options), '--outcome-file', outcomeFile, '--', ...argv]
   const child = spawn(process.execPath, [PROGRAM, ...words], {
     cwd: options.workspace,
     stdio: ['ignore', 'pipe', 'pipe'],

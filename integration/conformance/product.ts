@@ -8,7 +8,8 @@ export const PRODUCT_BACKENDS = {
   library: () => libraryBackend('bubblewrap'),
   'library-hostproc': () => libraryBackend('bubblewrap-hostproc'),
   'library-landlock': () => libraryBackend('landlock'),
-  cli: commandLineBackend,
+  cli: () => commandLineBackend('native'),
+  'cli-landlock': () => commandLineBackend('landlock'),
 } as const satisfies Record<string, () => Backend>
 
 export type ProductName = keyof typeof PRODUCT_BACKENDS

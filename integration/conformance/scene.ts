@@ -26,6 +26,7 @@ import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
 import type { Privilege } from './backend.js'
 import { type Listeners, openListeners } from './listeners.js'
+import { endCarrying } from './marked.js'
 import { INHERITED_FD, WORKSPACE_FILES } from './scene-paths.js'
 
 /** The ordinary user that root becomes; nobody's numbers need no account. */
@@ -146,6 +147,7 @@ export async function openScene(privilege: Privilege, driver: string): Promise<S
     signalsSeen: victim.signals,
     close: async () => {
       await victim.close()
+      endCarrying(`HARNESS_ESCAPE=${facts.marker}`)
       await listeners.close()
       rmSync(tmpFile, { force: true })
       rmSync(base, { recursive: true, force: true })

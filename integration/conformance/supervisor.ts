@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { build, stop } from 'esbuild'
 import type { AttemptStage } from './attempts.js'
 import type { DriverRequest, DriverResponse } from './driver.js'
+import { PEER_NAMES, peerVariables } from './peers.js'
 import type { Scene } from './scene.js'
 import { INHERITED_FD } from './scene-paths.js'
 
@@ -71,6 +72,7 @@ export function startSupervisor(scene: Scene, request: DriverRequest, stage: Att
       PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
       HOME: scene.home,
       HARNESS_ESCAPE: scene.marker,
+      ...peerVariables(),
     },
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(process.getuid?.() === 0 ? scene.supervisor : {}),
@@ -80,7 +82,8 @@ export function startSupervisor(scene: Scene, request: DriverRequest, stage: Att
     complaint += String(data)
   })
   let said = ''
-  const word = request.backend === 'cli' ? /supervisor \d+\n/ : /calling/
+  const isProcess = /^cli\b/.test(request.backend) || PEER_NAMES.some(name => name === request.backend)
+  const word = isProcess ? /supervisor \d+\n/ : /calling/
   const calling = new Promise<void>(resolve => {
     child.once('exit', () => resolve())
     child.stdout?.on('data', data => {

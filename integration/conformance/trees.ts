@@ -6,7 +6,7 @@ import type { BackendName, DriverResponse } from './driver.js'
 import { endMarked, marked, within } from './marked.js'
 import { gitStatus, type Scene } from './scene.js'
 import { differences, snapshot } from './snapshot.js'
-import { startSupervisor } from './supervisor.js'
+import { type Supervisor, startSupervisor } from './supervisor.js'
 import { describe, linesOf, observed, unobserved, type Verdict } from './verdict.js'
 
 const MiB = 1024 * 1024
@@ -205,11 +205,7 @@ async function judgeKill(backend: BackendName, scene: Scene): Promise<readonly V
   }
   const during = await sameWorkspace(scene, before, status)
   const roots = commandProcesses(marker).filter(({ uid }) => uid === 0)
-  supervisor.kill()
-  await supervisor.done
-  await within(GONE_WITHIN_MS, () => marked(marker).length === 0)
-  const left = marked(marker).length
-  await endMarked(marker)
+  const left = await leftAfterKill(supervisor, marker)
   const after = await sameWorkspace(scene, before, status)
   return [
     observed(names[0], during !== '', during),
@@ -217,6 +213,19 @@ async function judgeKill(backend: BackendName, scene: Scene): Promise<readonly V
     observed(names[2], left > 0, `${left} processes left`),
     observed(names[3], after !== '', after),
   ]
+}
+
+/**
+ * Processes left by a supervisor that is killed now; they are ended then. They are counted before its driver is waited for: where
+ * the supervisor is a process of its own, the driver waits for whoever holds its streams, and what is left holds them.
+ */
+async function leftAfterKill(supervisor: Supervisor, marker: string): Promise<number> {
+  supervisor.kill()
+  await within(GONE_WITHIN_MS, () => marked(marker).length === 0)
+  const left = marked(marker).length
+  await endMarked(marker)
+  await supervisor.done
+  return left
 }
 
 /** What differs in the workspace and what git says beyond `status`; empty text: nothing. */
@@ -242,12 +251,8 @@ async function judgeEarlyKill(backend: BackendName, scene: Scene): Promise<reado
     kills++
     const supervisor = startSupervisor(scene, { backend, calls: [treeCall(scene, marker, ['linger'], {})] })
     await supervisor.calling
-    await new Promise(resolve => setTimeout(resolve, instant + (backend === 'cli' ? CLI_START_MS : 0)))
-    supervisor.kill()
-    await supervisor.done
-    await within(GONE_WITHIN_MS, () => marked(marker).length === 0)
-    left = marked(marker).length
-    await endMarked(marker)
+    await new Promise(resolve => setTimeout(resolve, instant + (/^cli\b/.test(backend) ? CLI_START_MS : 0)))
+    left = await leftAfterKill(supervisor, marker)
   }
   return [observed('left-after-early-kill', left > 0, `${left} processes left after ${kills} kills`)]
 }

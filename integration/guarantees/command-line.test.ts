@@ -12,8 +12,8 @@ t.setTimeout(3 * TIMEOUT_MS)
 
 const built = existsSync(join(dirname(fileURLToPath(import.meta.url)), '../../bin/harness.cjs'))
 const mustRun = process.env.HARNESS_MUST_CONFINE === '1'
-const lacking =
-  needs('linux', 'bubblewrap', 'perl', 'git') || (built || mustRun ? false : 'needs the built command line')
+const program = built || mustRun ? false : 'needs the built command line'
+const lacking = needs('linux', 'bubblewrap', 'perl', 'git') || program
 
 for (const privilege of PRIVILEGES) {
   const skip = lacking || needsPrivilege(privilege)
@@ -21,3 +21,9 @@ for (const privilege of PRIVILEGES) {
     holdsItsRow(t, { backend: 'cli', boundary: 'bubblewrap', privilege }),
   )
 }
+
+// One kind of user shows that the command line reaches this boundary as the library does.
+const withoutLandlock = needs('linux', 'landlock-6', 'perl', 'git') || program
+t.test('landlock, by harness exec, user', { skip: withoutLandlock, timeout: TIMEOUT_MS }, t =>
+  holdsItsRow(t, { backend: 'cli-landlock', boundary: 'landlock', privilege: 'user' }),
+)

@@ -1,0 +1,28 @@
+/**
+ * `npm run readme [-- --peers]`: writes the table of guarantees into README.md from the data that the tests hold the boundaries
+ * to. With `--peers` the other sandboxes that are installed (srt and codex on PATH, or by HARNESS_PEER_SANDBOX_RUNTIME and
+ * HARNESS_PEER_CODEX) are measured first, which takes some minutes.
+ *
+ * Needs the build. Exit status: 0 written or nothing to write, 1 not.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const built = name => join(root, 'dist', 'integration', name)
+
+if (!existsSync(built('guarantees/table.js'))) {
+  await execa('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' })
+}
+if (process.argv.includes('--peers')) {
+  await execa(process.execPath, [built('conformance/measure-peers.js')], { cwd: root, stdio: 'inherit' })
+}
+const { renderGuarantees, withSection } = await import(built('guarantees/table.js'))
+const { measuredPeers } = await import(built('conformance/measured.js'))
+const file = join(root, 'README.md')
+const before = readFileSync(file, 'utf8')
+const after = withSection(before, renderGuarantees(measuredPeers()))
+if (after !== before) writeFileSync(file, after)
+process.stdout.write(after === before ? 'README.md is what it would be\n' : 'README.md is written\n')
