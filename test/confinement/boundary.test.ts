@@ -9,14 +9,15 @@ import { endingOf } from '../../src/confinement/ending.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { knownFailure } from '../../src/confinement/known-failures.js'
 import { rungsWithout } from '../../src/confinement/ladder.js'
+import { planLaunch } from '../../src/confinement/launch-plan.js'
 import { proved, remember } from '../../src/confinement/proved.js'
-import type { ConfineChoice, HostFacts, PolicyRequest } from '../../src/confinement/types.js'
+import type { ConfineChoice, HostFacts, Policy, PolicyRequest } from '../../src/confinement/types.js'
 import { isRefusal, type Refusal } from '../../src/errors.js'
 import type { HarnessEvent } from '../../src/events.js'
 import { type AppliedLimit, NOTHING_CAPTURED } from '../../src/outcome.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { notStarted } from '../../src/supervise/program.js'
-import { DEBIAN, request } from '../support/confinement-fakes.js'
+import { DEBIAN, policy, request, rule } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
 
 closeInherited()
@@ -345,19 +346,28 @@ t.test(
     t.equal(held.confinement.boundary, 'landlock')
     await held.close()
     t.match(await openWith('native', {}), { code: 'boundary-unavailable', details: { probe: 'find bwrap' } })
-    const refused: readonly (readonly [Partial<PolicyRequest>, string])[] = [
-      [{ nesting: true }, '--allow-nesting'],
-      [{ readHost: true }, '--read-host'],
-    ]
-    for (const [more, rule] of refused) {
-      t.match(await openWith('auto', more), {
-        code: 'unsupported-rule',
-        details: { rule },
-        message: /--confine bubblewrap/,
-      })
-    }
+    t.match(await openWith('auto', { nesting: true }), {
+      ...{ code: 'unsupported-rule', details: { rule: '--allow-nesting' }, message: /--confine bubblewrap/ },
+    })
   },
 )
+
+t.test('what Landlock cannot hold is refused by the name of its flag', async t => {
+  const place = rule('/somewhere')
+  const cases: readonly (readonly [Partial<Policy>, string])[] = [
+    [{ nesting: true }, '--allow-nesting'],
+    [{ readHost: true }, '--read-host'],
+    [{ cache: place }, '--cache'],
+    [{ sockets: [place] }, '--allow-socket'],
+    [{ network: { hosts: [] } }, '--allow-host'],
+    [{ gitCommit: true }, '--grant git-commit'],
+    [{ staged: [{ ...place, inside: '/toolchain/driver' } as unknown as Policy['staged'][number]] }, '--driver'],
+  ]
+  for (const [parts, flag] of cases) {
+    const plan = planLaunch({ boundary: 'landlock', policy: policy(parts), facts: DEBIAN, command: ['true'] })
+    t.match(plan, { code: 'unsupported-rule', details: { rule: flag }, message: /nothing was run/ })
+  }
+})
 
 t.test('a boundary that was named stands for no stronger one later', async t => {
   const facts = { ...DEBIAN, kernel: `named-${process.pid}`, bwrap: null }

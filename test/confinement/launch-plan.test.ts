@@ -188,7 +188,7 @@ t.test('commands and machines that cannot be planned', { skip: needs('linux') },
     'boundary-unavailable',
     'a launcher in the workspace',
   )
-  t.equal(codeOf(['sh'], DEBIAN, 'landlock'), 'not-built-yet')
+  t.equal(codeOf(['sh'], DEBIAN, 'landlock'), 'boundary-unavailable', 'Landlock that nobody asked for')
 })
 
 t.test('choosing a boundary', async t => {
@@ -196,17 +196,21 @@ t.test('choosing a boundary', async t => {
   const none: HostFacts = { ...DEBIAN, bwrap: null }
   const cases: readonly (readonly [choice: string, facts: HostFacts, result: string])[] = [
     ['native', DEBIAN, 'bubblewrap'],
-    ['auto', DEBIAN, 'bubblewrap bubblewrap-hostproc'],
+    ['auto', DEBIAN, 'bubblewrap bubblewrap-hostproc landlock'],
     ['bubblewrap', DEBIAN, 'bubblewrap'],
     ['bubblewrap-hostproc', DEBIAN, 'bubblewrap-hostproc'],
     ['off', DEBIAN, 'confinement-off'],
-    ['landlock', DEBIAN, 'not-built-yet'],
+    ['landlock', DEBIAN, 'landlock'],
+    ['landlock', darwin, 'boundary-unavailable'],
     ['container', DEBIAN, 'not-built-yet'],
     ['seatbelt', darwin, 'boundary-unavailable'],
     ['native', darwin, 'boundary-unavailable'],
     ['auto', darwin, 'boundary-unavailable'],
     ['bubblewrap', darwin, 'boundary-unavailable'],
-    ['auto', none, 'boundary-unavailable'],
+    ['auto', none, 'landlock'],
+    ['auto', { ...none, landlock: { abi: 3 } }, 'landlock'],
+    ['auto', { ...none, landlock: { abi: 0 } }, 'boundary-unavailable'],
+    ['native', { ...none, landlock: { abi: 3 } }, 'boundary-unavailable'],
     ['bubblewrap', none, 'boundary-unavailable'],
     ['firejail', DEBIAN, 'boundary-unknown'],
   ]
@@ -214,7 +218,11 @@ t.test('choosing a boundary', async t => {
     const chosen = chooseBoundary(choice as Parameters<typeof chooseBoundary>[0], facts)
     t.equal(chosen instanceof Refusal ? chosen.code : chosen.join(' '), result, `${choice} on ${facts.platform}`)
   }
-  t.match(chooseBoundary('auto', none), { message: /nothing was run.*apt-get install bubblewrap/ })
+  t.match(chooseBoundary('native', none), { message: /nothing was run.*apt-get install bubblewrap/ })
+  t.match(chooseBoundary('auto', { ...none, landlock: { abi: 0 } }), {
+    details: { boundary: 'bubblewrap', fix: 'apt-get install bubblewrap' },
+    message: /apt-get install bubblewrap; and the boundary landlock cannot stand in for it: .*lsm=/,
+  })
 })
 
 /** Runs `argv` for real. Throws where it was refused. */
