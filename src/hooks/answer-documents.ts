@@ -12,6 +12,8 @@ export type AnswerDocuments =
   | { readonly kind: 'ambiguous'; readonly why: string }
 
 export function documentsIn(text: string): AnswerDocuments {
+  // Most hooks print nothing, and a parser's refusal costs as much as the rest of a decision.
+  if (text === '') return { kind: 'none' }
   const one = parsed(text)
   if (one !== null) return { kind: 'one', value: one.value }
   const count = sequence(text)

@@ -11,6 +11,7 @@ import {
   environmentOf,
   isAlive,
   lastPid,
+  numbersTaken,
   type ProcessState,
   pidsAtMost,
   processIds,
@@ -29,6 +30,9 @@ export const COOKIE = 'HARNESS_LAUNCH_ID'
 const IN_ORDER_MS = { ofFew: 2_000, ofMany: 60_000 } as const
 /** Numbers to give on a kernel that was built or set for many processes; others have 32 768 (proc_sys_kernel(5), `pid_max`). */
 const MANY_PIDS = 1_000_000
+
+/** Up to so many numbers are asked one by one: a list of all processes costs as much as some hundred questions. */
+const NUMBERS_ASKED_MAX = 64
 
 /** Looks that find nothing while processes are being started everywhere; then the last one is believed. */
 const UNSETTLED_LOOKS_MAX = 3
@@ -54,9 +58,9 @@ export function look(request: SweepRequest): Look {
   const before = lastPid()
   const { leader, ageMs } = request
   const states = new Map<number, ProcessState>()
-  for (const pid of processIds().filter(isCandidate(leader, ageMs))) {
+  for (const pid of candidates(leader, ageMs, before)) {
     const state = processState(pid)
-    if (state !== null && isAlive(state)) states.set(pid, state)
+    if (state !== null && isAlive(state) && !state.isThread) states.set(pid, state)
   }
   const mark = `\0${COOKIE}=${request.launchId}\0`
   const ours = new Set<number>(request.state === 'running' ? [leader] : [])
@@ -73,11 +77,13 @@ export function look(request: SweepRequest): Look {
   return { strays, settled: readable && before !== null && before === lastPid() }
 }
 
-function isCandidate(leader: number, ageMs: number): (pid: number) => boolean {
-  const last = lastPid()
+/** What may have been started by the launch: `last` is the last number given, null where that is not known. */
+function candidates(leader: number, ageMs: number, last: number | null): number[] {
   const inOrderMs = pidsAtMost() >= MANY_PIDS ? IN_ORDER_MS.ofMany : IN_ORDER_MS.ofFew
-  if (last === null || ageMs > inOrderMs) return pid => pid !== process.pid
-  return last >= leader ? pid => pid > leader && pid <= last : pid => pid > leader || pid <= last
+  if (last === null || ageMs > inOrderMs) return processIds().filter(pid => pid !== process.pid)
+  if (last < leader) return processIds().filter(pid => pid > leader || pid <= last)
+  if (last - leader <= NUMBERS_ASKED_MAX) return numbersTaken(leader + 1, last)
+  return processIds().filter(pid => pid > leader && pid <= last)
 }
 
 /** A session that one of ours is in was begun by one of ours: nobody can be moved into a session (setsid(2)). */

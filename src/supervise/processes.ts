@@ -1,5 +1,5 @@
 /** What the kernel says of other processes (proc_pid_stat(5)): asked anew each time, never remembered. Linux. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { errnoOf } from '../errors.js'
 
 export interface ProcessState {
@@ -8,6 +8,8 @@ export interface ProcessState {
   readonly parent: number
   readonly group: number
   readonly session: number
+  /** It is a thread beside the first of its process: it has a number of its own, and is in no list of processes. */
+  readonly isThread: boolean
   /** Clock ticks after boot, decimal: with the pid it names one process for as long as the machine is up. */
   readonly startTime: string
 }
@@ -23,9 +25,11 @@ export function processState(pid: number): ProcessState | null {
   }
   // The name stands in parentheses and may itself hold spaces and parentheses.
   const [state, parent, group, session, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ')
-  const startTime = rest[15]
+  const [startTime, exitSignal] = [rest[15], rest[31]]
   if (state === undefined || startTime === undefined) return null
-  return { state, parent: Number(parent), group: Number(group), session: Number(session), startTime }
+  // Only a thread tells nobody of its end (clone(2), CLONE_THREAD).
+  const isThread = exitSignal === '-1'
+  return { state, parent: Number(parent), group: Number(group), session: Number(session), isThread, startTime }
 }
 
 let startTime: string | undefined
@@ -60,6 +64,16 @@ function tasksIn(pid: number, uid: number): number {
   // The real user is who a process is counted for (setrlimit(2)).
   if (Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]) !== uid) return 0
   return Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 1)
+}
+
+/**
+ * Numbers from `first` to `last` that processes or threads have now. One question each, so it is for few; for those it costs
+ * a part of listing all processes there are.
+ */
+export function numbersTaken(first: number, last: number): number[] {
+  const taken: number[] = []
+  for (let number = first; number <= last; number++) if (existsSync(`/proc/${number}`)) taken.push(number)
+  return taken
 }
 
 /** The kernel's last given pid (proc_loadavg(5)); null where it cannot be read. */

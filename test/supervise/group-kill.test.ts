@@ -1,10 +1,11 @@
 /** The three kinds of tree against hand-written hosts: who is signalled, when, and when nobody is any more. */
 import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { look } from '../../src/supervise/cookie-sweep.js'
 import { type GroupHost, GroupTree } from '../../src/supervise/group-kill.js'
 import { type NamespaceHost, NamespaceTree } from '../../src/supervise/namespace-kill.js'
-import { processState } from '../../src/supervise/processes.js'
+import { numbersTaken, processIds, processState } from '../../src/supervise/processes.js'
 import { eventually } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
@@ -161,6 +162,36 @@ t.test("an init that is not the launcher's", async t => {
   t.equal(tree.tell(200, '77'), false)
   tree.kill('running')
   t.same(kills(gone.sent), [[-100, 'SIGKILL']], "before there is an init, the launcher's group")
+})
+
+t.test('a thread has a number and is no process', { skip: needs('linux') }, async t => {
+  const threads = readdirSync('/proc/self/task').map(Number)
+  t.ok(threads.length > 1, 'Node has some')
+  t.same(
+    threads.filter(number => processState(number)?.isThread === false),
+    [process.pid],
+  )
+  t.same(
+    threads.flatMap(number => numbersTaken(number, number)),
+    threads,
+    'each answers when it is asked for by its number',
+  )
+  t.notOk(
+    processIds().some(pid => pid !== process.pid && threads.includes(pid)),
+    'and is in no list',
+  )
+  const launchId = `threads-${process.pid}`
+  const env = { PATH: '/usr/bin:/bin', HARNESS_LAUNCH_ID: launchId }
+  const script = 'setsid "$0" -e "setInterval(() => {}, 1000); console.log(1)" & exec sleep 300'
+  const leader = spawn('/bin/sh', ['-c', script, process.execPath], {
+    detached: true,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  await new Promise(resolve => leader.stdout.once('data', resolve))
+  const { strays } = look({ launchId, leader: leader.pid ?? 0, state: 'running', ageMs: 0 })
+  t.equal(strays.length, 1, 'a program of many threads is counted once')
+  for (const pid of [...strays, leader.pid ?? 0]) process.kill(pid, 'SIGKILL')
 })
 
 t.test('processes by their cookie', { skip: needs('linux') }, async t => {
