@@ -53,6 +53,8 @@ export const GIT_CONFIG_BYTES_MAX = 1 * MiB
 export const PLANTED_TOLD_MAX = 100
 /** Mounts one policy may expand to (confinement.md §2). */
 export const MOUNTS_MAX = 2_000
+/** Directory entries that the patterns of one `--hide` are compared with. */
+export const HIDE_SCAN_ENTRIES_MAX = 200_000
 /** Rules one policy may expand to under Landlock: each costs its launcher a few system calls. */
 export const LANDLOCK_RULES_MAX = 2_000
 

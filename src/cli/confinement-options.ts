@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import type { ConfineChoice, ControlFile, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
+import { isHideGlob } from '../paths/hide-glob.js'
 import { cacheFolder } from './control-files.js'
 import type { CommandName } from './flags.js'
 import type { Io } from './io.js'
@@ -54,6 +55,12 @@ export function parseEnv(given: readonly string[]): Readonly<Record<string, stri
   )
 }
 
+/** A pattern is not made plain by its spelling: `**` before `..` names another place than nothing. */
+function absoluteHide(cwd: string, path: string): string {
+  if (!isHideGlob(path)) return path === '' ? path : resolve(cwd, path)
+  return path.startsWith('/') ? path : `${cwd === '/' ? '' : cwd}/${path.replace(/^(\.\/+)+/, '')}`
+}
+
 export interface RequestSeams {
   readonly cwd: string
   readonly env: Io['env']
@@ -70,7 +77,7 @@ export function policyRequest(given: Given, { cwd, env, controlFiles, programs }
     workspace: resolve(cwd, given.one('--workspace') ?? '.'),
     read: absolute(given.all('--read')),
     writeSubtrees: given.all('--process-write-subtree'),
-    hide: absolute(given.all('--hide')),
+    hide: given.all('--hide').map(path => absoluteHide(cwd, path)),
     unprotect: given.all('--unprotect'),
     programs,
     env: parseEnv(given.all('--env')),
@@ -78,6 +85,7 @@ export function policyRequest(given: Given, { cwd, env, controlFiles, programs }
     controlFiles,
     allowHosts: given.all('--allow-host'),
     allowSockets: absolute(given.all('--allow-socket')),
+    readHost: given.has('--read-host'),
     cache: given.has('--cache'),
     grants: given.all('--grant'),
     protectStrict: given.has('--protect-strict'),

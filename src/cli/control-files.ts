@@ -22,6 +22,9 @@ const OBEYED: Readonly<Record<string, string>> = {
   '--session-dir': 'the session folder',
 }
 
+/** Those of them whose content is nobody's to read. */
+const SECRET: ReadonlySet<string> = new Set(['--api-key-file', '--oauth-token-file', '--session-dir'])
+
 /** Options, each any number of times, whose value is a folder of what the model is told to follow. */
 export const FOLLOWED: Readonly<Record<string, string>> = {
   '--skills-dir': 'the skills',
@@ -33,14 +36,15 @@ export const FOLLOWED: Readonly<Record<string, string>> = {
 export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'installation'>): readonly ControlFile[] {
   const named = Object.entries(OBEYED).flatMap(([flag, what]) => {
     const path = given.one(flag)
-    return path === undefined ? [] : [{ path: resolve(io.cwd, path), what: `${what} (${flag})` }]
+    const secret = SECRET.has(flag) ? { isSecret: true as const } : {}
+    return path === undefined ? [] : [{ path: resolve(io.cwd, path), what: `${what} (${flag})`, ...secret }]
   })
   const followed = Object.entries(FOLLOWED).flatMap(([flag, what]) =>
     given.all(flag).map(path => ({ path: resolve(io.cwd, path), what: `${what} (${flag})` })),
   )
   const { file, providers } = given.configuration
   const tokens = providers.flatMap(({ name, tokenFile: path }) =>
-    path === undefined ? [] : [{ path, what: `the token file of provider ${name}` }],
+    path === undefined ? [] : [{ path, what: `the token file of provider ${name}`, isSecret: true as const }],
   )
   return [
     ...(file === null ? [] : [{ path: file, what: 'the configuration file' }]),
@@ -57,7 +61,9 @@ export function controlFiles(given: Given, io: Pick<Io, 'env' | 'cwd' | 'install
 function ownFolders(env: NodeJS.ProcessEnv): ControlFile[] {
   const at = (variable: Parameters<typeof baseFolder>[1], name: string, what: string): ControlFile[] => {
     const base = baseFolder(env, variable)
-    return base === null ? [] : [{ path: below(base.path, base.below, name), what: `${what} (${base.from})` }]
+    return base === null
+      ? []
+      : [{ path: below(base.path, base.below, name), what: `${what} (${base.from})`, isSecret: true }]
   }
   return [
     ...at('XDG_CONFIG_HOME', 'b10x', 'our configuration'),

@@ -1,5 +1,5 @@
 /** What the file tools may reach: from the landed policy where a boundary stands, from the flags alone where none does. */
-import { landHides } from '../confinement/policy-hides.js'
+import { landAsked, landHides } from '../confinement/policy-hides.js'
 import type { LandedRule, Policy, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import { indexControlFiles, NO_CONTROL_FILES } from '../paths/control-files.js'
@@ -45,7 +45,12 @@ type Reading = Pick<Policy, 'workspace' | 'reads' | 'hides' | 'hiddenElsewhere'>
 function readingOnly(request: PolicyRequest, cwd: string, homes: readonly string[]): Reading {
   const workspace = workspaceRule(request.workspace, cwd)
   const reads = [workspace, ...request.read.map(path => ruleOf(path, `--read ${path}`, cwd))]
-  const { hides, elsewhere } = landHides({ request, workspace, reads, writes: [], opened: [], system: [], homes })
+  const asked = landAsked(
+    request.hide,
+    reads.map(rule => rule.path),
+  )
+  const { controlFiles } = request
+  const { hides, elsewhere } = landHides({ asked, reads, opened: [], system: [], homes, controlFiles, launchUid: null })
   return { workspace, reads, hides, hiddenElsewhere: elsewhere }
 }
 

@@ -10,6 +10,7 @@ const NEED_A_BOUNDARY = [
   '--limit',
   '--env',
   '--cgroup-root',
+  '--read-host',
   '--cache',
   '--grant',
   '--protect-strict',

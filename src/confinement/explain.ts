@@ -9,7 +9,7 @@ import { landlockText } from './landlock-text.js'
 import { limitText } from './limit-units.js'
 import { disassembleBytes } from './seccomp-text.js'
 import { socketMeaning } from './socket-meanings.js'
-import type { LandedRule, LaunchPlan, Policy } from './types.js'
+import type { HiddenElsewhere, LandedRule, LaunchPlan, Policy } from './types.js'
 
 export interface Explanation {
   /** For a person; ends in a newline. Words and paths with control characters are quoted as JSON. */
@@ -140,7 +140,7 @@ function policySections(policy: Policy, network: readonly string[]): Section[] {
       lines: watched.map(pathLine),
     },
     { title: 'hidden', lines: policy.hides.map(ruleLine) },
-    { title: 'hidden, and shown by no other rule', lines: hiddenElsewhere.map(pathLine) },
+    { title: 'hidden, and shown by no other rule or not there', lines: elsewhereLines(hiddenElsewhere) },
     { title: 'programs', lines: programs ?? ['any: the command is the caller’s own'] },
     { title: 'network', lines: network },
     { title: 'sockets of the host that may be reached', lines: policy.sockets.map(socketLine) },
@@ -160,8 +160,15 @@ function ruleLine({ path, source, type }: LandedRule): string {
   return `${word(path)}  (${type}; ${word(source)})`
 }
 
-function pathLine({ path, source }: { readonly path: string; readonly source: string }): string {
-  return `${word(path)}  (${word(source)})`
+/** The list of names is long, and most of them are on no machine. */
+function elsewhereLines(elsewhere: Policy['hiddenElsewhere']): string[] {
+  const named = elsewhere.filter(({ source }) => !source.startsWith('default: secret list'))
+  const more = elsewhere.length - named.length
+  return [...named.map(pathLine), ...(more === 0 ? [] : [`${more} places of the secret list`])]
+}
+
+function pathLine({ path, source, glob }: HiddenElsewhere): string {
+  return `${word(glob === undefined ? path : `${path}/${glob}`)}  (${word(source)})`
 }
 
 function limitLine({ name, value, mechanism, why }: AppliedLimit): string {

@@ -21,11 +21,13 @@ import { dirname, isAbsolute, join } from 'node:path'
 import which from 'which'
 import { isWithin } from '../paths/resolve.js'
 import {
+  accountSources,
   boundSocketNames,
   type CgroupFolder,
   cgroupFolders,
   hardLimitsOf,
   homeOfUid,
+  homesOf,
   installCommand,
 } from './host-texts.js'
 import type { HostFacts } from './types.js'
@@ -119,6 +121,37 @@ export function readBoundSockets(): HostFacts['boundSockets'] {
 /** The addresses of this machine's interfaces; they change while it runs. */
 export function readOwnAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap(addresses => (addresses ?? []).map(({ address }) => address))
+}
+
+export interface Accounts {
+  /** Landed, existing, each once; never the filesystem's top. */
+  readonly homes: readonly string[]
+  /** Why there can be homes that are not in the list; empty: there are none. */
+  readonly unlisted: readonly string[]
+}
+
+/** The home folders of this machine's users: those of /etc/passwd, and what is in /home and /root. */
+export function readAccounts(): Accounts {
+  const passwd = text('/etc/passwd')
+  const elsewhere = accountSources(text('/etc/nsswitch.conf'))
+  const folders = landedFolders(['/root', ...homesOf(passwd), ...namesIn('/home').map(name => join('/home', name))])
+  return {
+    homes: folders.filter(path => path !== '/'),
+    unlisted: [
+      ...(passwd === '' ? ['/etc/passwd cannot be read'] : []),
+      ...(elsewhere.length === 0
+        ? []
+        : [`home folders of users of ${elsewhere.join(', ')} are known below /home alone`]),
+    ],
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
 
 /** A program we were handed to run for the facts that cost a process. Returns its standard output, or null if it failed. */

@@ -16,6 +16,22 @@ export function homeOfUid(passwd: string, uid: number): string | null {
   return line?.split(':')[5] ?? null
 }
 
+/** Every home folder in the text of /etc/passwd, absolute ones. */
+export function homesOf(passwd: string): string[] {
+  const homes = passwd.split('\n').map(entry => entry.split(':')[5] ?? '')
+  return [...new Set(homes.filter(home => home.startsWith('/')))]
+}
+
+/** Sources of users in the text of nsswitch.conf(5) that are no file here, e.g. `sss`; `systemd` makes users that have no home. */
+export function accountSources(nsswitch: string): string[] {
+  const line = nsswitch.match(/^\s*passwd:(.*)$/m)?.[1] ?? ''
+  const words = line
+    .replace(/\[[^\]]*\]/g, ' ')
+    .replace(/#.*/, '')
+    .split(/\s+/)
+  return words.filter(word => word !== '' && !['files', 'compat', 'systemd', 'altfiles'].includes(word))
+}
+
 const LIMIT_ROWS = [
   ['nproc', 'Max processes'],
   ['data', 'Max data size'],

@@ -16,6 +16,7 @@ import { planLandlock } from './landlock-plan.js'
 import { planLimits } from './launch-limits.js'
 import { orderMounts } from './mount-order.js'
 import { networkEnv, proxyPort } from './network-env.js'
+import { hideAppeared } from './policy-hides.js'
 import { hideHostSockets } from './policy-sockets.js'
 import { programInside } from './program-inside.js'
 import { planSeatbelt } from './seatbelt-plan.js'
@@ -45,13 +46,14 @@ export interface PlanRequest {
  */
 export function planLaunch({
   boundary,
-  policy: landed,
+  policy: asked,
   facts,
   command,
   cwd = '.',
   terminal,
   proxy,
 }: PlanRequest): LaunchPlan | Refusal {
+  const landed = hideAppeared(asked, facts)
   const unheld = unheldRule(boundary, landed)
   if (unheld !== null) return unheld
   const online = networkEnv(landed, proxy)

@@ -42,10 +42,44 @@ export function orderMounts(policy: Policy, { systemRoots }: Pick<HostFacts, 'sy
 
 function order(policy: Policy, shown: readonly string[]): Mount[] {
   const items = itemsOf(policy)
-  const needed = items.filter(item => !isRedundant(item, items, shown))
-  const staged = needed.map(item => ({ item, stage: stageOf(item, needed) }))
+  const all = byPlace(items)
+  const needed = items.filter(item => !isRedundant(item, all, shown))
+  const kept = byPlace(needed)
+  const staged = needed.map(item => ({ item, stage: stageOf(item, kept) }))
   staged.sort((a, b) => a.stage - b.stage || byPath(a.item, b.item) || rank(a.item) - rank(b.item))
-  return staged.map(({ item }) => ({ ...item, holdsOpened: holdsOpened(item, needed) }))
+  const above = aboveOpened(needed)
+  return staged.map(({ item }) => ({ ...item, holdsOpened: item.kind === 'hide-folder' && above.has(item.path) }))
+}
+
+type ByPlace = ReadonlyMap<string, readonly Item[]>
+
+/** Patterns make thousands of rules, so the rules around one are found by the folders above it and not among all. */
+function byPlace(items: readonly Item[]): ByPlace {
+  const places = new Map<string, Item[]>()
+  for (const item of items) {
+    const there = places.get(item.path)
+    if (there === undefined) places.set(item.path, [item])
+    else there.push(item)
+  }
+  return places
+}
+
+/** Rules at `path` and at every folder above it. */
+function around(path: string, places: ByPlace): readonly Item[] {
+  return [path, ...foldersAbove(path)].flatMap(folder => places.get(folder) ?? [])
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const folders: string[] = []
+  for (let at = path; at !== '/'; ) {
+    at = at.slice(0, at.lastIndexOf('/')) || '/'
+    folders.push(at)
+  }
+  return folders
+}
+
+function aboveOpened(items: readonly Item[]): ReadonlySet<string> {
+  return new Set(items.flatMap(({ kind, path }) => (kind === 'read' || kind === 'write' ? foldersAbove(path) : [])))
 }
 
 function itemsOf({ reads, sockets, writes, hides, protects, selfBinds, gitOpen, cache, staged }: Policy): Item[] {
@@ -65,9 +99,9 @@ function itemsOf({ reads, sockets, writes, hides, protects, selfBinds, gitOpen, 
 }
 
 /** A read that something already shows, and a protected path below a hide, which is nowhere to be written. */
-function isRedundant(item: Item, items: readonly Item[], shown: readonly string[]): boolean {
+function isRedundant(item: Item, places: ByPlace, shown: readonly string[]): boolean {
   if (item.from !== undefined) return false
-  const nearest = nearestAround(item, items)
+  const nearest = nearestAround(item, places)
   if (item.kind === 'read') {
     return nearest === null ? shown.some(path => isWithin(item.path, path)) : !isHide(nearest)
   }
@@ -78,12 +112,12 @@ function isRedundant(item: Item, items: readonly Item[], shown: readonly string[
  * The innermost other rule that opens or hides a place around `item`; at the same path, the one of the highest rank above
  * its own.
  */
-function nearestAround(item: Item, items: readonly Item[]): Item | null {
+function nearestAround(item: Item, places: ByPlace): Item | null {
   let nearest: Item | null = null
-  for (const other of items) {
+  for (const other of around(item.path, places)) {
     // What stands at another path inside shows nothing of the places outside.
     const decides = other.kind !== 'self' && other.kind !== 'protect' && other.from === undefined
-    if (!decides || other === item || !isWithin(item.path, other.path)) continue
+    if (!decides || other === item) continue
     if (other.path === item.path && rank(other) <= rank(item)) continue
     if (nearest === null || closer(other, nearest)) nearest = other
   }
@@ -95,14 +129,8 @@ function closer(a: Item, b: Item): boolean {
   return a.path.length > b.path.length || (a.path === b.path && rank(a) > rank(b))
 }
 
-function stageOf(item: Item, items: readonly Item[]): number {
-  return Math.max(...items.filter(other => isWithin(item.path, other.path)).map(({ kind }) => STAGES[kind]))
-}
-
-function holdsOpened(item: Item, items: readonly Item[]): boolean {
-  const opens = ({ kind, path }: Item): boolean =>
-    (kind === 'read' || kind === 'write') && path !== item.path && isWithin(path, item.path)
-  return item.kind === 'hide-folder' && items.some(opens)
+function stageOf(item: Item, places: ByPlace): number {
+  return Math.max(...around(item.path, places).map(({ kind }) => STAGES[kind]))
 }
 
 function isHide({ kind }: Item): boolean {

@@ -1,86 +1,181 @@
-/** The places a policy hides: what `--hide` names, and the secrets of the home folder that something readable would show. */
+/** The places a policy hides: what `--hide` names, and the secrets that something readable would show. */
+import { existsSync, statSync } from 'node:fs'
+import { MOUNTS_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
-import { isWithin, land } from '../paths/resolve.js'
+import type { Gap } from '../outcome.js'
+import { isHideGlob } from '../paths/hide-glob.js'
+import { isWithin, type Landing, land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
+import { expandHide, tooManyCovers } from './hide-patterns.js'
+import { type SecretPlace, secretPlaces } from './host-secrets.js'
 import { byPath } from './policy-reach.js'
-import { SECRET_NAMES } from './secret-names.js'
-import type { LandedRule, PolicyRequest } from './types.js'
+import { ancestorsIn } from './self-binds.js'
+import type { ControlFile, HiddenElsewhere, HostFacts, LandedRule, Policy } from './types.js'
 
 export interface HideRules {
   readonly hides: readonly LandedRule[]
-  readonly elsewhere: readonly { readonly path: string; readonly source: string }[]
+  readonly elsewhere: readonly HiddenElsewhere[]
 }
 
-interface HideContext {
-  readonly request: PolicyRequest
-  readonly workspace: LandedRule
+/** What `--hide` comes to before anything is known of what is shown. */
+export interface AskedHides {
+  readonly rules: readonly LandedRule[]
+  readonly absent: readonly HiddenElsewhere[]
+}
+
+export interface HideContext {
+  readonly asked: AskedHides
   /** With the workspace. */
   readonly reads: readonly LandedRule[]
-  readonly writes: readonly LandedRule[]
-  /** Places that are opened one by one. */
+  /** Write grants and all that is opened one by one: none of it may be hidden. */
   readonly opened: readonly LandedRule[]
   /** Paths of the system that are shown whatever the flags say. */
   readonly system: readonly string[]
   readonly homes: readonly string[]
+  readonly controlFiles: readonly ControlFile[]
+  /** The uid that launches have, where it is not ours. */
+  readonly launchUid: number | null
 }
 
-/** Throws `unsupported-rule` for a pattern and `hidden` for a read or write rule inside a hidden place. */
+/**
+ * Lands each `--hide`, a path or a pattern. A path that has the characters of a pattern and exists is hidden as both, and as
+ * itself alone where it is no pattern of ours. Throws the codes of
+ * landing and those of `expandHide`.
+ */
+export function landAsked(hide: readonly string[], pins: readonly string[]): AskedHides {
+  const rules = new Map<string, LandedRule>()
+  const absent = new Map<string, HiddenElsewhere>()
+  for (const asked of [...hide].sort()) {
+    const source = `--hide ${asked}`
+    const landing = land(asked, { cwd: process.cwd() })
+    const isThere = !(landing instanceof Refusal) && landing.exists
+    if (isThere) rules.set(landing.landed, ruleOf(landing, source))
+    if (isHideGlob(asked)) {
+      const expanded = expandHide(asked, source, pins)
+      if (expanded instanceof Refusal) {
+        if (!isThere) throw expanded
+        continue
+      }
+      for (const rule of expanded.rules) if (!rules.has(rule.path)) rules.set(rule.path, rule)
+      const { later } = expanded
+      absent.set(`${later.path}/${later.glob}`, later)
+    } else if (landing instanceof Refusal) throw landing
+    else if (!isThere) absent.set(landing.landed, { path: landing.landed, source })
+  }
+  return { rules: [...rules.values()], absent: [...absent.values()] }
+}
+
+/** Throws `hidden` for something that is opened inside a hidden place, and `rule-too-large` for more covers than can be made. */
 export function landHides(context: HideContext): HideRules {
   const hides = new Map<string, LandedRule>()
-  const elsewhere = new Map<string, { path: string; source: string }>()
-  for (const asked of [...context.request.hide].sort()) {
-    const found = landHide(asked, context)
-    if ('identity' in found && isShown(found.path, context)) hides.set(found.path, found)
-    else elsewhere.set(found.path, { path: found.path, source: found.source })
+  const elsewhere: HiddenElsewhere[] = [...context.asked.absent]
+  for (const rule of context.asked.rules) {
+    refuseOpened(rule, context)
+    if (isShown(rule.path, context)) hides.set(rule.path, rule)
+    else elsewhere.push({ path: rule.path, source: rule.source })
   }
-  for (const secret of secretsOf(context)) if (!hides.has(secret.path)) hides.set(secret.path, secret)
-  return { hides: [...hides.values()].sort(byPath), elsewhere: [...elsewhere.values()].sort(byPath) }
+  refuseTooMany([...hides.values()])
+  for (const secret of secretPlaces(context.homes, context.controlFiles)) {
+    const found = landSecret(secret, context)
+    if (found === null) continue
+    if (!('identity' in found)) elsewhere.push(found)
+    else if (!hides.has(found.path)) hides.set(found.path, found)
+  }
+  return { hides: [...hides.values()].sort(byPath), elsewhere: elsewhere.sort(byPath) }
 }
 
-function landHide(
-  asked: string,
-  context: HideContext,
-): LandedRule | { readonly path: string; readonly source: string } {
-  const source = `--hide ${asked}`
-  if (/[*?[\]{}]/.test(asked)) {
-    const why = 'patterns are not expanded yet, and a pattern that is ignored would hide nothing'
-    throw new Refusal('unsupported-rule', { rule: source, why }, `${source}: ${why}; name the path`)
-  }
-  const landing = land(asked, { cwd: process.cwd() })
-  if (landing instanceof Refusal) throw landing
-  const { landed: path, identity, type } = landing
-  const opened = [...context.reads, ...context.writes, ...context.opened].find(rule => isWithin(rule.path, path))
-  if (opened !== undefined) {
-    const text = `${source} hides ${shown(path)}, and ${opened.source} opens ${shown(opened.path)} in it: leave one of them out`
-    throw new Refusal('hidden', { path: opened.path }, text)
-  }
-  return landing.exists ? { path, source, identity, type: type === 'folder' ? 'folder' : 'file' } : { path, source }
+function refuseOpened({ path, source }: LandedRule, { reads, opened }: HideContext): void {
+  const inside = [...reads, ...opened].find(rule => isWithin(rule.path, path))
+  if (inside === undefined) return
+  const text = `${source} hides ${shown(path)}, and ${inside.source} opens ${shown(inside.path)} in it: leave one of them out`
+  throw new Refusal('hidden', { path: inside.path }, text)
+}
+
+function ruleOf({ landed: path, identity, type }: Landing, source: string): LandedRule {
+  return { path, source, identity, type: type === 'folder' ? 'folder' : 'file' }
+}
+
+/** The uid that launches have where it is not ours: that of the workspace's owner; null elsewhere. */
+export function otherUid({ uid }: Pick<HostFacts, 'uid'>, owner: Policy['owner']): number | null {
+  return uid === 0 && owner.uid !== 0 ? owner.uid : null
 }
 
 /** Something readable lies above the place, or in it. */
-function isShown(path: string, { reads, system }: HideContext): boolean {
+function isShown(path: string, { reads, system }: Pick<HideContext, 'reads' | 'system'>): boolean {
   return [...reads.map(rule => rule.path), ...system].some(open => isWithin(path, open) || isWithin(open, path))
 }
 
-/** Existing secrets below a readable folder, without those that a read rule names itself. */
-function secretsOf({ homes, reads }: HideContext): LandedRule[] {
-  return homes.flatMap(home =>
-    SECRET_NAMES.flatMap(name => {
-      if (!reads.some(rule => isWithin(home, rule.path) || isWithin(rule.path, home))) return []
-      const landing = land(`${home}/${name}`, { cwd: '/' })
-      if (landing instanceof Refusal || !landing.exists) return []
-      const { landed: path, identity, type } = landing
-      const covered = reads.some(rule => rule.path !== path && isWithin(path, rule.path))
-      const named = reads.some(rule => rule.path === path)
-      if (!covered || named) return []
-      return [
-        {
-          path,
-          source: `default: secret list (~/${name})`,
-          identity,
-          type: type === 'folder' ? 'folder' : 'file',
-        } as const,
-      ]
-    }),
+/** Null: nothing shows it, or a read rule names the very place. Without an identity: it is not there yet. */
+function landSecret(
+  { path, source }: SecretPlace,
+  { reads, launchUid }: HideContext,
+): LandedRule | HiddenElsewhere | null {
+  if (!reads.some(rule => isWithin(path, rule.path) || isWithin(rule.path, path))) return null
+  const landing = land(path, { cwd: '/' })
+  // Who may not look at it, or finds a link that leads nowhere, may not read it either: a process has no more than our rights.
+  if (landing instanceof Refusal) return null
+  const { landed } = landing
+  const covered = reads.some(rule => rule.path !== landed && isWithin(landed, rule.path))
+  if (!covered || reads.some(rule => rule.path === landed)) return null
+  const isCovered = landing.exists && !isClosedTo(launchUid, landing)
+  return isCovered ? ruleOf(landing, source) : { path: landed, source }
+}
+
+/**
+ * A folder above lets no user but its owner pass: then that uid cannot reach what is below, nor could its bubblewrap cover it. An access
+ * list could let him pass only where the group's bit, its mask, is set (acl(5)).
+ */
+function isClosedTo(uid: number | null, { steps }: Landing): boolean {
+  if (uid === null) return false
+  return steps.slice(0, -1).some(({ path }) => {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    return stat !== undefined && stat.uid !== uid && (stat.mode & 0o011) === 0
+  })
+}
+
+/** A folder's cover is made and then sealed: it counts twice. */
+export function refuseTooMany(hides: readonly LandedRule[]): void {
+  const costs = new Map<string, number>()
+  for (const { source, type } of hides) costs.set(source, (costs.get(source) ?? 0) + (type === 'folder' ? 2 : 1))
+  const mounts = [...costs.values()].reduce((sum, cost) => sum + cost, 0)
+  if (mounts <= MOUNTS_MAX) return
+  const [rule = '', cost = 0] = [...costs].sort((a, b) => b[1] - a[1])[0] ?? []
+  throw tooManyCovers(rule, cost > MOUNTS_MAX ? cost : mounts)
+}
+
+/**
+ * The policy with a cover over each hidden place that was not there when it was landed and is now; `policy` itself where there is
+ * none. Patterns are not expanded again: see {@link unheldHides}.
+ */
+export function hideAppeared(policy: Policy, facts: Pick<HostFacts, 'uid'>): Policy {
+  const launchUid = otherUid(facts, policy.owner)
+  const { hides, reads, writes, gitOpen } = policy
+  const found = policy.hiddenElsewhere.flatMap(({ path, source, glob }) => {
+    if (glob !== undefined || !reads.some(rule => isWithin(path, rule.path))) return []
+    if (!existsSync(path)) return []
+    const landing = land(path, { cwd: '/' })
+    if (landing instanceof Refusal || !landing.exists || isClosedTo(launchUid, landing)) return []
+    return hides.some(rule => isWithin(landing.landed, rule.path)) ? [] : [ruleOf(landing, source)]
+  })
+  if (found.length === 0) return policy
+  const selfBinds = new Set([...policy.selfBinds, ...ancestorsIn([...gitOpen, ...writes], found)])
+  return {
+    ...policy,
+    hides: [...hides, ...found].sort(byPath),
+    selfBinds: [...selfBinds].sort((a, b) => byPath({ path: a }, { path: b })),
+  }
+}
+
+/** What is asked to be hidden and cannot be covered before it is there, where something readable would show it. */
+export function unheldHides(elsewhere: readonly HiddenElsewhere[], reads: readonly LandedRule[]): Gap[] {
+  const asked = elsewhere.filter(
+    ({ path, source }) => source.startsWith('--hide ') && reads.some(rule => isWithin(path, rule.path)),
   )
+  return asked.map(({ source, glob }) => ({
+    guarantee: 'reads-limited',
+    why:
+      glob === undefined
+        ? `${source}: nothing is there yet; what appears is hidden from the file tools and from later launches, not from the launch that it appears in`
+        : `${source}: covers what it names now; what appears later is hidden from the file tools, not from processes`,
+  }))
 }

@@ -23,7 +23,8 @@ import { grantsGitCommit, refuseControlFiles } from './git-open.js'
 import { otherOwner, ownerEnv } from './git-owner.js'
 import { insideEnv } from './inside-env.js'
 import { LIMIT_KINDS } from './limit-units.js'
-import { type HideRules, landHides } from './policy-hides.js'
+import { type HideRules, landAsked, landHides, otherUid, unheldHides } from './policy-hides.js'
+import { everyHome, hostReads } from './policy-host.js'
 import { landSockets, socketLinks } from './policy-opened.js'
 import { landProtects } from './policy-protects.js'
 import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
@@ -54,19 +55,24 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes, gitCommit })
   const { gitOpen } = protection
   refuseControlFiles(protection, request)
-  const reads = landReads([...request.read.map(readFlag), ...protection.gitReads], workspace, facts)
+  const asked = [...request.read.map(readFlag), ...protection.gitReads]
+  const named = landReads(asked, workspace, facts)
   const owner = ownerOf(workspace.path)
   const cache = landCache({ request, workspace, owner, facts })
   const gitOwner = otherOwner(protection.repositories, facts.uid === 0 && owner.uid !== 0 ? owner.uid : facts.uid)
   const sockets = landSockets(request.allowSockets ?? [])
+  const opened = [...writes, ...gitOpen, ...sockets, ...listOf(cache)]
+  const wishes = landAsked(request.hide, [...named, ...opened].map(pathOf))
+  const host = request.readHost === true ? hostReads(wishes) : { asked: [], reservations: [] }
+  const reads = landReads([...asked, ...host.asked], workspace, facts)
   const hides = landHides({
-    request,
-    workspace,
+    asked: wishes,
     reads,
-    writes: [...writes, ...gitOpen],
-    opened: [...sockets, ...listOf(cache)],
+    opened,
     system: systemPlaces(facts),
-    homes: facts.homes,
+    homes: asked.length === 0 && host.asked.length === 0 ? facts.homes : everyHome(facts),
+    controlFiles: request.controlFiles,
+    launchUid: otherUid(facts, owner),
   })
   const { selfBinds, reservations } = bindAncestors({
     protects: protection.protects,
@@ -84,7 +90,12 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     watched: protection.watched,
     unscanned: protection.unscanned,
     ...visibleHides(hides),
-    reservations: [...protection.reservations, ...reservations],
+    reservations: [
+      ...protection.reservations,
+      ...reservations,
+      ...host.reservations,
+      ...unheldHides(hides.elsewhere, reads),
+    ],
     owner,
     programs: request.programs === null ? null : [...request.programs],
     env: insideEnv({
@@ -98,7 +109,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     limits: limitsOf(request),
     controlFiles: request.controlFiles.map(file => ({ ...file })),
     ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),
-    readHost: false,
+    readHost: request.readHost === true,
     nesting: request.nesting === true,
     network: networkOf(request),
     sockets,
@@ -115,7 +126,6 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
 
 /** Keys of a request that no boundary holds yet, by their flags. A wish that were passed over in silence would be taken for held. */
 const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
-  readHost: '--read-host',
   driver: '--driver',
   toolchain: '--toolchain',
   containerUid: '--container-uid',

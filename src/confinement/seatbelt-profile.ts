@@ -179,7 +179,12 @@ function denyForGood(profile: Profile, { policy }: ProfileRequest): void {
   const writes = [...policy.gitOpen, ...policy.writes]
   const held = [...writes.map(({ path }) => path), ...ancestorsIn(writes, [...protects, ...hides]), ...policy.selfBinds]
   profile.text('; held for good\n')
-  profile.rule(['deny', `${READING} file-write*`], 'ELSEWHERE', pathsOf(hiddenElsewhere), ['literal', 'subpath'])
+  profile.rule(
+    ['deny', `${READING} file-write*`],
+    'ELSEWHERE',
+    pathsOf(hiddenElsewhere.filter(({ glob }) => glob === undefined)),
+    ['literal', 'subpath'],
+  )
   profile.rule(['deny', WRITING], 'PROTECT', pathsOf([...protects, ...watched]), ['literal', 'subpath'])
   profile.rule(['deny', 'file-write-unlink file-write-create'], 'ABOVE', [...new Set(held)].sort(), ['literal'])
 }

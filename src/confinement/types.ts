@@ -16,6 +16,8 @@ export interface ControlFile {
   readonly what: string
   /** The cache folders of workspaces are in it, and nothing that a process can write in one of them is obeyed. */
   readonly holdsCaches?: true
+  /** What is in it is nobody's to read: hidden wherever a read rule would show it. */
+  readonly isSecret?: true
 }
 
 /** A policy as flags and configuration spell it. Absent lists are empty; an empty allow-list allows nothing. */
@@ -26,7 +28,7 @@ export interface PolicyRequest {
   readonly read: readonly string[]
   /** `--process-write-subtree DIR`: relative to the workspace; `.` is the whole of it. */
   readonly writeSubtrees: readonly string[]
-  /** `--hide PATH`: paths to hide (no globs yet: a glob refuses as `unsupported-rule`). */
+  /** `--hide PATH|GLOB`: see `paths/hide-glob`. */
   readonly hide: readonly string[]
   /** `--unprotect NAME`. */
   readonly unprotect: readonly string[]
@@ -95,8 +97,11 @@ export interface Policy {
   readonly watched: readonly { readonly path: string; readonly source: string }[]
   /** Hidden paths that exist now and lie under something readable: each is covered inside. */
   readonly hides: readonly LandedRule[]
-  /** Hidden paths that do not exist or lie under nothing readable: nothing to cover, still denied to the file tools. */
-  readonly hiddenElsewhere: readonly { readonly path: string; readonly source: string }[]
+  /**
+   * Hidden paths that do not exist or lie under nothing readable, and patterns (`glob`, below `path`) for what appears later: nothing to
+   * cover when the policy is landed, still denied to the file tools. What has come to exist at a path is covered by the next launch.
+   */
+  readonly hiddenElsewhere: readonly HiddenElsewhere[]
   /** What binds less than asked for and why: a scan that reached its bound, ancestors beyond the limit. Empty: nothing. */
   readonly reservations: readonly Gap[]
   /** Write grants with more entries than are looked at: what is found there later may have been there before. */
@@ -135,6 +140,13 @@ export interface Policy {
   readonly staged: readonly StagedRule[]
   /** Links to make inside, each to a place that is shown. */
   readonly links: readonly { readonly path: string; readonly target: string; readonly source: string }[]
+}
+
+export interface HiddenElsewhere {
+  readonly path: string
+  readonly source: string
+  /** Absent: the path itself and what is below it. */
+  readonly glob?: string
 }
 
 /** Something of the host that is shown read-only at another path. */

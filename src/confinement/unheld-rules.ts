@@ -21,6 +21,27 @@ const BUBBLEWRAP = 'use --confine bubblewrap'
 const UNHELD: Readonly<Partial<Record<BoundaryName, readonly Unheld[]>>> = {
   container: [
     {
+      flag: '--allow-nesting',
+      asked: ({ nesting }) => nesting,
+      why: `what a container allows is not ours to say; ${BUBBLEWRAP}`,
+    },
+    { flag: '--read-host', asked: ({ readHost }) => readHost, why: `a container shows all of itself; ${BUBBLEWRAP}` },
+    {
+      flag: '--cache',
+      asked: ({ cache }) => cache !== null,
+      why: `a container shows every path at its own place; ${BUBBLEWRAP}`,
+    },
+    {
+      flag: '--allow-socket',
+      asked: ({ sockets }) => sockets.length > 0,
+      why: `a container closes no socket; ${BUBBLEWRAP}`,
+    },
+    {
+      flag: '--driver',
+      asked: ({ staged }) => staged.length > 0,
+      why: `a container shows every path at its own place; ${BUBBLEWRAP}`,
+    },
+    {
       flag: '--allow-host',
       asked: ({ network }) => network !== null,
       why: `the network of a container is not ours to close; ${BUBBLEWRAP}`,

@@ -7,18 +7,11 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 import { type ControlIndex, controlFileAt, controlFileWithin } from './control-files.js'
-import { isWithinFolding } from './folding.js'
+import { type DeniedPlace, isDenied } from './denied-place.js'
 import { mountOf, readMounts, specialFilesystem } from './mounts.js'
 import { protectedComponent } from './protected-names.js'
 import { componentsBelow, isWithin, type LandedPlace, type Landing, missing, misspelled } from './resolve.js'
-import { type Identity, sameIdentity, shown } from './walk.js'
-
-/** A rule that denies: it holds by path while nothing is there, and by identity once something is. */
-export interface DeniedPlace {
-  /** Landed. */
-  readonly path: string
-  readonly identity?: Identity
-}
+import { sameIdentity, shown } from './walk.js'
 
 /** What the checker judges by. All paths are landed; an empty list of roots allows nothing. */
 export interface FolderRules {
@@ -140,19 +133,10 @@ export function pathsOf(places: readonly LandedPlace[]): readonly string[] {
   return [...new Set(places.map(({ path }) => path))]
 }
 
-/** True when the landing is the denied place or lies below it, by identity or by components as the volume compares them. */
-export function isDenied(landing: Landing, denied: DeniedPlace): boolean {
-  const { identity, path } = denied
-  return (
-    isWithinFolding(landing.landed, path) ||
-    (identity !== undefined && landing.steps.some(step => sameIdentity(step.identity, identity)))
-  )
-}
-
 function notHidden({ landing, rules }: Judged): Refusal | null {
   const rule = rules.hidden.find(denied => isDenied(landing, denied))
   if (rule === undefined) return null
-  const text = `${shown(landing.asWritten)} is hidden by the rule for ${shown(rule.path)}: work without it, or start the run without that --hide`
+  const text = `${shown(landing.asWritten)} is hidden by the rule for ${shown(rule.glob === undefined ? rule.path : `${rule.path}/${rule.glob}`)}: work without it, or start the run without that --hide`
   return new Refusal('hidden', { path: landing.landed }, text)
 }
 

@@ -6,34 +6,77 @@
  * with many stars would backtrack).
  */
 
-type Token =
+export type GlobToken =
   | { readonly kind: 'literal'; readonly char: string }
   | { readonly kind: 'star' }
   | { readonly kind: 'globstar' }
   /** Skips the next two tokens (`**` and `/`) or goes through them. */
   | { readonly kind: 'optional-folders' }
+  /** One character of a segment; in the wider dialect of `hide-glob.ts`. */
+  | { readonly kind: 'one' }
+  | { readonly kind: 'class'; readonly isNegated: boolean; readonly ranges: readonly (readonly [string, string])[] }
 
 export type GlobMatch = (path: string) => boolean
 
 /** Compiles `glob`; the match is over the whole path, with `/` between segments. */
 export function compileGlob(glob: string): GlobMatch {
-  const tokens = tokenize(glob)
-  return path => {
-    let states = reachable(tokens, [0])
-    for (const char of path) {
-      states = reachable(tokens, step(tokens, states, char))
-      if (states.length === 0) return false
-    }
-    return states.includes(tokens.length)
+  const program = new GlobProgram([tokensOf(glob)])
+  return path => program.accepts(program.advance(program.start(), path))
+}
+
+function tokensOf(glob: string): GlobToken[] {
+  return tokenizeGlob(glob.match(/\*\*+|\*|[^*]/gu) ?? [])
+}
+
+/** Where a match stands: for each alternative, the tokens that can come next. */
+export type GlobState = readonly (readonly number[])[]
+
+/** One or more alternatives, matched at once and piece by piece, so that a walk does not begin anew at each name. */
+export class GlobProgram {
+  constructor(private readonly alternatives: readonly (readonly GlobToken[])[]) {}
+
+  start(): GlobState {
+    return this.alternatives.map(tokens => reachable(tokens, [0]))
+  }
+
+  advance(state: GlobState, text: string): GlobState {
+    return this.alternatives.map((tokens, at) => {
+      let states = state[at] ?? []
+      for (const char of text) {
+        if (states.length === 0) break
+        states = reachable(tokens, step(tokens, states, char))
+      }
+      return [...states]
+    })
+  }
+
+  accepts(state: GlobState): boolean {
+    return this.alternatives.some((tokens, at) => state[at]?.includes(tokens.length) === true)
+  }
+
+  /** Nothing that is appended can match any more. */
+  isDead(state: GlobState): boolean {
+    return state.every(states => states.length === 0)
+  }
+
+  /** Every name that is appended matches, whatever it is. */
+  acceptsAnyName(state: GlobState): boolean {
+    return this.alternatives.some((tokens, at) =>
+      state[at]?.some(place => {
+        const kind = tokens[place]?.kind
+        return place === tokens.length - 1 && (kind === 'star' || kind === 'globstar')
+      }),
+    )
   }
 }
 
-function tokenize(glob: string): Token[] {
-  const tokens: Token[] = []
-  const parts = glob.match(/\*\*+|\*|[^*]/gu) ?? []
+/** `parts`: stars, double stars, single characters, and tokens that are made already. */
+export function tokenizeGlob(parts: readonly (string | GlobToken)[]): GlobToken[] {
+  const tokens: GlobToken[] = []
   for (const [at, part] of parts.entries()) {
     const atSegmentStart = at === 0 || parts[at - 1] === '/'
-    if (part.startsWith('**')) {
+    if (typeof part !== 'string') tokens.push(part)
+    else if (part.startsWith('**')) {
       if (atSegmentStart && parts[at + 1] === '/') tokens.push({ kind: 'optional-folders' })
       tokens.push({ kind: 'globstar' })
     } else tokens.push(part === '*' ? { kind: 'star' } : { kind: 'literal', char: part })
@@ -41,19 +84,35 @@ function tokenize(glob: string): Token[] {
   return tokens
 }
 
-/** States after `char`: a star stays where it is, a literal moves on. */
-function step(tokens: readonly Token[], states: readonly number[], char: string): number[] {
+/** States after `char`: a star stays where it is, everything else moves on. */
+function step(tokens: readonly GlobToken[], states: readonly number[], char: string): number[] {
   const next: number[] = []
   for (const state of states) {
     const token = tokens[state]
-    if (token?.kind === 'literal' && token.char === char) next.push(state + 1)
-    if (token?.kind === 'globstar' || (token?.kind === 'star' && char !== '/')) next.push(state)
+    if (token === undefined) continue
+    if (token.kind === 'globstar' || (token.kind === 'star' && char !== '/')) next.push(state)
+    else if (isOne(token, char)) next.push(state + 1)
   }
   return next
 }
 
+function isOne(token: GlobToken, char: string): boolean {
+  switch (token.kind) {
+    case 'literal':
+      return token.char === char
+    case 'one':
+      return char !== '/'
+    case 'class':
+      return char !== '/' && token.ranges.some(([from, to]) => from <= char && char <= to) !== token.isNegated
+    case 'star':
+    case 'globstar':
+    case 'optional-folders':
+      return false
+  }
+}
+
 /** Closes `states` over what can be passed without a character. */
-function reachable(tokens: readonly Token[], states: readonly number[]): number[] {
+function reachable(tokens: readonly GlobToken[], states: readonly number[]): number[] {
   const seen = new Set<number>()
   const pending = [...states]
   for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
@@ -71,7 +130,7 @@ function reachable(tokens: readonly Token[], states: readonly number[]): number[
  * their lengths. Letters count as equal in either case, because a filesystem may take them for that.
  */
 export function globsMeet(one: string, other: string): boolean {
-  const [a, b] = [tokenize(one.toLowerCase()), tokenize(other.toLowerCase())]
+  const [a, b] = [tokensOf(one.toLowerCase()), tokensOf(other.toLowerCase())]
   const seen = new Set<number>()
   const pending: [number, number][] = [[0, 0]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
@@ -92,11 +151,18 @@ export function globsMeet(one: string, other: string): boolean {
 }
 
 /** How far each side moves by one character that both take; null: there is none. A star stays where it is. */
-function stepOfBoth(a: Token | undefined, b: Token | undefined): [number, number] | null {
-  if (a === undefined || b === undefined || a.kind === 'optional-folders' || b.kind === 'optional-folders') return null
+function stepOfBoth(a: GlobToken | undefined, b: GlobToken | undefined): [number, number] | null {
+  if (!isOfPaths(a) || !isOfPaths(b)) return null
   if (a.kind === 'literal' && b.kind === 'literal') return a.char === b.char ? [1, 1] : null
-  const stopped = (token: Token): boolean => token.kind === 'literal' && token.char === '/'
+  const stopped = (token: GlobToken): boolean => token.kind === 'literal' && token.char === '/'
   if (a.kind === 'literal') return b.kind === 'star' && stopped(a) ? null : [1, 0]
   if (b.kind === 'literal') return a.kind === 'star' && stopped(b) ? null : [0, 1]
   return [0, 0]
+}
+
+type PathToken = Extract<GlobToken, { readonly kind: 'literal' | 'star' | 'globstar' }>
+
+/** The small dialect has no others that take a character. */
+function isOfPaths(token: GlobToken | undefined): token is PathToken {
+  return token?.kind === 'literal' || token?.kind === 'star' || token?.kind === 'globstar'
 }

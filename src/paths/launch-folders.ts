@@ -116,7 +116,8 @@ function checkCache(
   if (cache === null) return null
   const roots = rules.cache === undefined || rules.cache === null ? [] : [rules.cache.place]
   const controlFiles = rules.cache?.controlFiles ?? rules.controlFiles
-  return checkWritableFolder(cache, { ...rules, mode: 'write', roots, controlFiles, writes })
+  // A rule that hides it was refused when it was landed; our folder around it is hidden from everybody else.
+  return checkWritableFolder(cache, { ...rules, mode: 'write', roots, controlFiles, writes, hidden: [] })
 }
 
 function collect<Item>(paths: readonly string[], judge: (path: string) => Item | Refusal): Item[] | Refusal {

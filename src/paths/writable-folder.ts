@@ -9,7 +9,8 @@ import { accessRefusal, CHECKS, changed, type FolderRules, findRoot, type Judged
 import { type LandedPlace, type Landing, land } from './resolve.js'
 import { type Identity, identityOf, sameIdentity } from './walk.js'
 
-export type { DeniedPlace, FolderRules } from './folder-checks.js'
+export type { DeniedPlace } from './denied-place.js'
+export type { FolderRules } from './folder-checks.js'
 
 /** A path that passed. `identity` is the folder's or file's own, or that of the deepest existing folder above a new file. */
 export interface WritableVerdict {

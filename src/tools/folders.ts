@@ -5,18 +5,11 @@
 import { gitPlaceOf } from '../confinement/git-guard.js'
 import { Refusal } from '../errors.js'
 import type { ControlIndex } from '../paths/control-files.js'
-import { type DeniedPlace, isDenied, lostRoot, pathsOf, specialRefusal } from '../paths/folder-checks.js'
+import { type DeniedPlace, isDenied, isDeniedPath } from '../paths/denied-place.js'
+import { lostRoot, pathsOf, specialRefusal } from '../paths/folder-checks.js'
 import type { GuardedPlace } from '../paths/guarded-folder.js'
-import {
-  componentsBelow,
-  isWithin,
-  type LandedPlace,
-  type Landing,
-  land,
-  lookalike,
-  missing,
-} from '../paths/resolve.js'
-import { type Identity, sameIdentity, shown } from '../paths/walk.js'
+import { componentsBelow, type LandedPlace, type Landing, land, lookalike, missing } from '../paths/resolve.js'
+import { type Identity, shown } from '../paths/walk.js'
 import { checkWritableFile } from '../paths/writable-folder.js'
 import { scopeRefusal, type WriteOperation, type WriteScope } from '../paths/write-scope.js'
 
@@ -121,11 +114,7 @@ function notThere(path: string, { path: cwd }: LandedPlace, operation: WriteOper
 
 /** True when a walk must not show this entry. `identity` where it is known. */
 export function isHidden({ hides }: FileReach, path: string, identity?: Identity): boolean {
-  return hides.some(
-    hide =>
-      isWithin(path, hide.path) ||
-      (identity !== undefined && hide.identity !== undefined && sameIdentity(identity, hide.identity)),
-  )
+  return hides.some(hide => isDeniedPath(path, hide, identity))
 }
 
 /** A landed path as results show it: relative to the workspace inside of it, absolute elsewhere. Both can be given back. */
@@ -164,7 +153,7 @@ function outside(landing: Landing, { workspace, reads }: FileReach): Refusal {
 }
 
 function hiddenRefusal({ asWritten, landed }: Landing, hide: DeniedPlace): Refusal {
-  const text = `${shown(asWritten)} is hidden by the rule for ${shown(hide.path)}: work without it`
+  const text = `${shown(asWritten)} is hidden by the rule for ${shown(hide.glob === undefined ? hide.path : `${hide.path}/${hide.glob}`)}: work without it`
   return new Refusal('hidden', { path: landed }, text)
 }
 

@@ -62,7 +62,7 @@ t.test('what cannot be opened refuses', async t => {
     [{ workspace: join(ws, 'none') }, 'workspace-unusable'],
     [{ workspace: join(ws, 'a') }, 'workspace-unusable'],
     [{ read: [join(ws, 'none')] }, 'missing'],
-    [{ hide: [join(ws, '*')] }, 'unsupported-rule'],
+    [{ hide: [join(ws, '*(a)')] }, 'unsupported-rule'],
     [{ hide: [ws] }, 'hidden'],
   ] as const) {
     try {

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
 import { cachePlace } from '../../src/confinement/cache-folder.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
+import { landPolicy } from '../../src/confinement/policy.js'
 import type { ControlFile, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
@@ -280,4 +281,78 @@ t.test('a cache that is swapped between launches is not written', { skip }, asyn
   symlinkSync(join(base, 'elsewhere'), place)
   await t.rejects(ran(boundary, 'echo > ~/.cache/second'), { code: 'outside-roots' })
   t.same(readdirSync(join(base, 'elsewhere')), [])
+})
+
+t.test(
+  '--read-host shows the host but for its secrets, and what the boundary has of its own stays',
+  { skip },
+  async t => {
+    for (const owner of OWNERS) {
+      const { base, ws } = placeFor(t, owner)
+      const session = join(base, 'sessions')
+      const parts = {
+        readHost: true,
+        controlFiles: [{ path: session, what: 'the session folder', isSecret: true as const }],
+      }
+      const script = `
+      ls -d /etc/passwd /var /usr /home/agent
+      ls -A /tmp /run; echo; ls /sys /proc/self/root/sys 2>/dev/null
+      for file in /etc/shadow /etc/shadow- /etc/gshadow; do test -e $file && cat $file; done
+      cat /root/.npmrc /root/.bash_history; ls /var/backups /root/.local/state/b10x-harness
+      touch /etc/made /var/made ~/made && echo written`
+      const { out } = await inside(ws, parts, script)
+      const own = base.split('/')[1] === 'tmp' ? [base.split('/')[2] ?? ''] : []
+      t.same(
+        out.split('\n').filter(line => line !== ''),
+        [...['/etc/passwd', '/home/agent', '/usr', '/var'], ...['/run:', 'harness', '/tmp:', ...own]],
+      )
+    }
+  },
+)
+
+t.test('--read-host: in every home the secrets are covered, and what is hidden is not shown', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const home = join(base, 'home')
+  for (const name of ['.ssh', '.config/gcloud', 'notes']) mkdirSync(join(home, name), { recursive: true })
+  for (const name of ['.ssh/id', '.netrc', '.config/gcloud/x', 'notes/n']) writeFileSync(join(home, name), 'secret')
+  const facts = { ...(await readHostFacts()), homes: [home] }
+  const paths = (parts: Partial<PolicyRequest>) => landPolicy(request(ws, { readHost: true, ...parts }), facts)
+  const covered = paths({ read: [home] }).hides.map(({ path }) => path)
+  for (const name of ['.ssh', '.config/gcloud', '.netrc']) t.ok(covered.includes(join(home, name)), name)
+  if (isRoot) t.ok(covered.includes('/etc/shadow'))
+  const hidden = paths({ hide: ['/var', '/etc/ssl', '/home'] })
+  const shown = hidden.reads.map(({ path }) => path)
+  t.notOk(
+    shown.some(path => path === '/var' || path.startsWith('/home/')),
+    'hidden whole: not read at all',
+  )
+  t.ok(shown.includes('/etc'))
+  t.ok(hidden.hides.some(({ path, source }) => path === '/etc/ssl' && source === '--hide /etc/ssl'))
+  t.match(hidden.reservations.find(({ guarantee }) => guarantee === 'reads-limited')?.why, /--read-host/)
+})
+
+t.test('--read of a folder above covers the secrets of the host too', { skip: needs('linux', 'root') }, async t => {
+  const { ws } = placeFor(t, own)
+  const { hides } = landPolicy(request(ws, { read: ['/etc'] }), await readHostFacts())
+  t.ok(hides.some(({ path }) => path === '/etc/shadow'))
+  const named = landPolicy(request(ws, { read: ['/etc', '/etc/shadow'] }), await readHostFacts())
+  t.notOk(
+    named.hides.some(({ path }) => path === '/etc/shadow'),
+    'unless it is named itself',
+  )
+})
+
+t.test('our own secrets are covered where a read rule shows them, also when they come later', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const session = join(base, 'lib', 'sessions')
+  mkdirSync(join(base, 'lib'))
+  const controlFiles = [{ path: session, what: 'the session folder', isSecret: true as const }]
+  const boundary = await opened(ws, { read: [join(base, 'lib')], controlFiles })
+  if (boundary instanceof Refusal) throw boundary
+  t.match(await ran(boundary, 'ls "$1"', join(base, 'lib')), { status: 0, out: '' })
+  mkdirSync(session)
+  writeFileSync(join(session, 's.jsonl'), 'said')
+  const after = await ran(boundary, 'cat "$1"/*; echo', session)
+  t.notMatch(after.out, /said/)
+  await boundary.close()
 })

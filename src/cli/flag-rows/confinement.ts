@@ -7,7 +7,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
     [...LAUNCHING, 'hookcheck'],
     [
       ['--read', 'PATH', 'further readable path', repeat],
-      ['--hide', 'PATH', 'hide a path', repeat],
+      ['--hide', 'PATH|GLOB', 'hide a path, or what a pattern of * ? ** [a-z] {a,b} names', repeat],
       ['--unprotect', 'NAME', 'lift the protection of one name, recorded', repeat],
       ['--process-write-subtree', 'DIR', 'let processes write DIR of the workspace (. for all of it)', repeat],
     ],
@@ -29,6 +29,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
     ['--cgroup-root', 'PATH', 'a delegated cgroup v2 folder for the limits'],
     ['--grant', 'git-commit', 'let git commit inside: its settings and hooks stay covered', repeat],
     ['--protect-strict', null, 'move aside every protected name that appears, not only what git would execute'],
+    ['--read-host', null, 'show the whole host read-only, without the secrets of known names'],
     ['--cache', null, 'keep the caches of npm, pip, cargo, go and uv, one folder for each workspace'],
     [
       '--allow-host',
@@ -46,7 +47,6 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
   // Known, not built: each is refused by name.
   ...planned(CONFINED, [
     ['--substrate', 'SOCKET', ''],
-    ['--read-host', null, ''],
     ['--driver', 'PATH', ''],
     ['--toolchain', 'NAMES', ''],
     ['--toolchain-spec', 'FILE', '', repeat],
