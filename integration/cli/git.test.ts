@@ -38,13 +38,13 @@ t.test('exec commits with the grant and not without it', { skip }, async t => {
   const granted = await harness(['exec', '--grant', 'git-commit', ...NAMED, ...commit], { cwd: ws })
   t.match(granted, { status: 0, stderr: /^$/ }, 'no write grant is needed for it')
   t.match(git('log', '--oneline'), / two\n/)
-  const config = join(root, 'config.toml')
-  writeFileSync(config, '[default]\ngrant = ["git-commit"]\nprotect-strict = true\n')
+  mkdirSync(join(root, 'xdg/b10x'), { recursive: true })
+  writeFileSync(join(root, 'xdg/b10x/harness.toml'), '[default]\ngrant = ["git-commit"]\nprotect-strict = true\n')
   const keys = await harness(
     ['exec', ...WRITE, ...NAMED, '--', 'sh', '-c', 'git commit -q --allow-empty -m three; touch .envrc'],
     {
       cwd: ws,
-      env: { HARNESS_CONFIG: config },
+      env: { XDG_CONFIG_HOME: join(root, 'xdg') },
     },
   )
   t.match(keys, { status: 0, stderr: /protected path: moved aside: \S+\/\.envrc to \S+: its name is protected\n/ })
