@@ -7,7 +7,14 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import type { AppliedLimit } from '../outcome.js'
-import { ownStartTime, processIds, processState, signalled } from '../supervise/processes.js'
+import {
+  ownStartTime,
+  pidNamespaceOf,
+  processIds,
+  processState,
+  procIsOurs,
+  signalled,
+} from '../supervise/processes.js'
 import type { LaunchPlan } from './types.js'
 
 /** What the kernel counted; null where the controller is not there. */
@@ -88,7 +95,13 @@ function scaled(value: number | null, by: number): number | null {
 const REMOVE_TRIES = 200
 const REMOVE_PAUSE_MS = 5
 
-const NAME = /^harness-(\d+)-(\d+)-/
+/**
+ * Pid, start time and pid namespace of the owner, then the launch. A group is one folder for every container that has the
+ * hierarchy, and a pid of another namespace says nothing here.
+ */
+const NAME = /^harness-(\d+)-(\d+)-(\d+)-/
+/** Stands in the name where there are no pid namespaces. */
+const NO_NAMESPACE = '0'
 
 type Folders = ReadonlyMap<ControllerName, string>
 type Limits = readonly AppliedLimit[]
@@ -130,7 +143,7 @@ export class LaunchGroup {
     const entry = parents.every(([controller, parent]) => controller !== 'v2' && isHome(parent, membership))
       ? 'inherited'
       : 'attached'
-    const name = `harness-${process.pid}-${ownStartTime()}-${launchId}`
+    const name = `harness-${process.pid}-${ownStartTime()}-${ownNamespace()}-${launchId}`
     const folders = new Map<ControllerName, string>()
     try {
       for (const [controller, parent] of parents) {
@@ -241,12 +254,16 @@ function writeLimits(folders: Folders, limits: Limits, own: number): void {
   }
 }
 
-/** Pids in the group. */
+/** Pids in the group. One of another pid namespace is told as 0 (cgroups(7)), which to kill(2) is our own process group. */
 function members(folder: string): number[] {
   return (read(folder, 'cgroup.procs') ?? '')
     .split('\n')
-    .filter(line => line !== '')
     .map(Number)
+    .filter(pid => pid > 0)
+}
+
+function ownNamespace(): string {
+  return pidNamespaceOf('self') ?? NO_NAMESPACE
 }
 
 /** True when the folder is gone. */
@@ -269,11 +286,17 @@ function removeStaleOnce(parent: string): void {
   removeStale(parent)
 }
 
-/** Ends what is left in groups whose owner is gone, and removes them. Returns the folders removed. */
+/**
+ * Ends what is left in groups whose owner is gone, and removes them. Returns the folders removed. Groups of another pid
+ * namespace are left alone, because nobody here can say whether their owner lives.
+ */
 export function removeStale(parent: string): string[] {
+  if (!procIsOurs()) return []
+  const here = ownNamespace()
   return readdirSync(parent).flatMap(name => {
-    const [, pid, startTime] = NAME.exec(name) ?? []
-    if (pid === undefined || processState(Number(pid))?.startTime === startTime) return []
+    const [, pid, startTime, namespace] = NAME.exec(name) ?? []
+    if (pid === undefined || namespace !== here) return []
+    if (processState(Number(pid))?.startTime === startTime) return []
     const folder = join(parent, name)
     for (const member of members(folder)) signalled(member, 'SIGKILL')
     return removeNow(folder) ? [folder] : []

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { LaunchGroup, removeStale } from '../../src/confinement/cgroup.js'
 import type { AppliedLimit } from '../../src/outcome.js'
-import { processIds, processState } from '../../src/supervise/processes.js'
+import { pidNamespaceOf, processIds, processState } from '../../src/supervise/processes.js'
 import { eventually } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
@@ -14,6 +14,8 @@ const LIMITS: AppliedLimit[] = [
   { name: 'pids', value: 40, mechanism: 'cgroup-v1' },
   { name: 'memory', value: 104_857_600, mechanism: 'cgroup-v1' },
 ]
+
+const HERE = pidNamespaceOf('self') ?? '0'
 
 t.test('none named, none made', async t => {
   t.equal(LaunchGroup.make({ cgroup: {}, limits: LIMITS }, 'none'), null)
@@ -24,7 +26,7 @@ t.test('version 1 for real', { skip: needs('linux', 'cgroup-v1-pids') }, async t
   const group = LaunchGroup.make({ cgroup: { v1: { pids: parent } }, limits: LIMITS }, `test-${process.pid}`)
   if (group === null) throw new Error('no group')
   const own = processState(process.pid)?.startTime ?? '0'
-  const folder = join(parent, `harness-${process.pid}-${own}-test-${process.pid}`)
+  const folder = join(parent, `harness-${process.pid}-${own}-${HERE}-test-${process.pid}`)
   const before = readFileSync('/proc/self/cgroup', 'utf8')
   const child = group.started(() => spawn('/bin/sleep', ['300'], { stdio: 'ignore' }))
   await group.enter(child.pid ?? 0)
@@ -69,8 +71,8 @@ t.test('where we are not at home, a process is moved', { skip: needs('linux', 'c
 
 t.test('groups of dead owners', { skip: needs('linux', 'cgroup-v1-pids') }, async t => {
   const parent = '/sys/fs/cgroup/pids'
-  const stale = join(parent, `harness-4194304-7-stale-${process.pid}`)
-  const mine = join(parent, `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-mine`)
+  const stale = join(parent, `harness-4194304-7-${HERE}-stale-${process.pid}`)
+  const mine = join(parent, `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-${HERE}-mine`)
   for (const folder of [stale, mine]) mkdirSync(folder)
   const left = spawn('/bin/sleep', ['300'], { stdio: 'ignore' })
   writeFileSync(join(stale, 'cgroup.procs'), String(left.pid))
@@ -85,6 +87,47 @@ t.test('groups of dead owners', { skip: needs('linux', 'cgroup-v1-pids') }, asyn
   rmdirSync(mine)
 })
 
+/** Busy for a moment after its last member is gone. */
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // Asked again, or not there any more.
+  }
+  return !existsSync(folder)
+}
+
+t.test('groups of another pid namespace', { skip: needs('linux', 'cgroup-v1-pids', 'bubblewrap') }, async t => {
+  const parent = `/sys/fs/cgroup/pids/foreign-${process.pid}`
+  mkdirSync(parent)
+  // One as it was named before the namespace was told, one whose owner is not to be seen from inside, one that says it is.
+  const names = [`harness-4194304-7-ab`, `harness-4194304-7-${HERE}-there`] as const
+  for (const name of names) mkdirSync(join(parent, name))
+  const runs = spawn('/bin/sleep', ['300'], { stdio: 'ignore', detached: true })
+  for (const name of names) writeFileSync(join(parent, name, 'cgroup.procs'), String(runs.pid))
+  const script = `import(process.argv[1]).then(({ removeStale }) => console.log(JSON.stringify(removeStale(process.argv[2]))))`
+  const module = new URL('../../src/confinement/cgroup.js', import.meta.url).pathname
+  const inside = spawn(
+    'bwrap',
+    [
+      ...['--unshare-pid', '--bind', '/', '/', '--dev-bind', '/dev', '/dev', '--proc', '/proc', '--'],
+      ...[process.execPath, '-e', script, module, parent],
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'], detached: true },
+  )
+  let said = ''
+  inside.stdout.on('data', bytes => {
+    said += bytes
+  })
+  const status = await new Promise(resolve => inside.once('close', resolve))
+  t.equal(status, 0, 'nobody of ours is signalled')
+  t.equal(said, '[]\n')
+  t.equal(processState(runs.pid ?? 0)?.state, 'S', 'nor what runs there')
+  runs.kill('SIGKILL')
+  t.ok(await eventually(() => names.every(name => isRemoved(join(parent, name))), 2_000))
+  rmdirSync(parent)
+})
+
 t.test('a group that cannot be made whole is not made at all', async t => {
   const parent = t.testdir({ pids: {} })
   const cgroup = { v1: { pids: join(parent, 'pids'), memory: join(parent, 'missing') } }
@@ -94,7 +137,7 @@ t.test('a group that cannot be made whole is not made at all', async t => {
 
 t.test('what the kernel counted, by version', async t => {
   const parent = t.testdir({ v2: {}, pids: {}, memory: {}, cpuacct: {} })
-  const name = `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-counts`
+  const name = `harness-${process.pid}-${processState(process.pid)?.startTime ?? '0'}-${HERE}-counts`
   const files: Record<string, Record<string, string>> = {
     v2: {
       'memory.events': 'low 0\noom 1\noom_kill 2\n',
