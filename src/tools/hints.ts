@@ -11,7 +11,7 @@ export interface HintPolicy {
 }
 
 export interface Hint {
-  /** Name of the rule that would explain it: `write`, `permission`, `network`, `nested-sandbox`, `trust-service` or `tree-ends`. */
+  /** Name of the rule that would explain it: `write`, `git`, `permission`, `network`, `nested-sandbox`, `trust-service` or `tree-ends`. */
   readonly rule: string
   /** One line, beginning `hint:`. */
   readonly text: string
@@ -33,6 +33,13 @@ const ROWS: readonly Row[] = [
     rule: 'write',
     words: /\bEROFS\b|read-only file system/i,
     explain: policy => `the boundary keeps this path read-only: ${writable(policy)}`,
+  },
+  {
+    // Git says so of the lock beside what it changes; settings stay covered under the grant too (case B18).
+    rule: 'git',
+    words: /\.lock': Read-only file system|could not (?:lock|write) config file/,
+    explain: () =>
+      'git folders are read-only to processes: the operator can let git commit with --grant git-commit, under which git’s settings and hooks still stay as they are',
   },
   {
     rule: 'permission',

@@ -208,6 +208,8 @@ t.test('hints are guesses about a failure, in the result and in the record', asy
 
 const HINTS: readonly [string, string[]][] = [
   ['Error: EROFS: read-only file system, open', ['write']],
+  ["B18: fatal: Unable to create '/m/.git/worktrees/w/index.lock': Read-only file system", ['write', 'git']],
+  ['error: could not write config file .git/config: Device or resource busy', ['git']],
   ['sh: 1: cannot create x: Permission denied', ['permission']],
   ['EPERM: operation not permitted', ['permission']],
   ['connect ENETUNREACH 1.1.1.1:443', ['network']],
