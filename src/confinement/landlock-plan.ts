@@ -95,13 +95,17 @@ function assemble(
   }
 }
 
-/** HOME and TMPDIR name the private folder; `--env` wins. */
+/**
+ * HOME and TMPDIR name the private folder; `--env` wins. git ends where it may not read the settings of the system, which
+ * Landlock can close but not take out of sight.
+ */
 export function landlockEnv(
   { env, envSet }: Pick<Policy, 'env' | 'envSet'>,
   folder: string,
 ): Readonly<Record<string, string>> {
   const kept = envSet.map((name): [string, string] => [name, env[name] ?? ''])
-  return { ...env, HOME: `${folder}/home`, TMPDIR: `${folder}/tmp`, ...Object.fromEntries(kept) }
+  const own = { HOME: `${folder}/home`, TMPDIR: `${folder}/tmp`, GIT_CONFIG_NOSYSTEM: '1' }
+  return { ...env, ...own, ...Object.fromEntries(kept) }
 }
 
 /**

@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { Boundary, openBoundary, type RunRequest } from '../../src/confinement/boundary.js'
 import { type Call, encodeCalls, readReport } from '../../src/confinement/call-list.js'
@@ -563,6 +563,42 @@ t.test('a terminal of its own', { skip: needs('linux', 'landlock-6', 'node-pty')
   })
   await boundary.close()
 })
+
+/** What people's tools do in a workspace that is granted whole, each ending with the word it is asked for. */
+const TOOLS: readonly { readonly name: string; readonly words: string; readonly skip: false | string }[] = [
+  {
+    name: 'git',
+    words:
+      'git init -q r && cd r && git config user.email a@b && git config user.name x && echo 1 > f && git add f && git commit -qm x && cd .. && git clone -q r r2 && cat r2/f && echo fine',
+    skip: needs('git'),
+  },
+  {
+    name: 'node with children and threads',
+    words: `node -e 'const { execFileSync, fork } = require("node:child_process"); const { Worker } = require("node:worker_threads"); execFileSync("sh", ["-c", ":"]); new Worker("", { eval: true }).on("exit", () => console.log("fine"))'`,
+    skip: false,
+  },
+  {
+    name: 'python with threads and children',
+    words: `python3 -I -c 'import subprocess, tempfile, concurrent.futures as c; tempfile.mkdtemp(); subprocess.run(["true"], capture_output=True); list(c.ThreadPoolExecutor(2).map(abs, [1])); print("fine")'`,
+    skip: needs('python3'),
+  },
+  {
+    name: 'archives, links, modes and moves',
+    words:
+      'echo x > a && chmod 600 a && ln a b && ln -s a c && tar cf t a b c && mkdir d && tar xf t -C d && cp -a d e && mv e d/e && touch -d 2001-01-01 d/a && rm -r d && mktemp && echo fine',
+    skip: false,
+  },
+]
+
+for (const { name, words, skip: lacking } of TOOLS) {
+  t.test(`ordinary tools work: ${name}`, { skip: skip || lacking }, async t => {
+    const bin = dirname(process.execPath)
+    const read = bin.startsWith('/usr/') ? [] : [join(bin, '..')]
+    const { boundary } = await opened({ read, env: { PATH: `${bin}:/usr/bin:/bin` } })
+    t.match(await shell(boundary, words), /fine\n$/)
+    await boundary.close()
+  })
+}
 
 /** Each call that binds, taken out of the list: what then gets through, so that the tests above are seen to test it. */
 const TAKEN_OUT: readonly {

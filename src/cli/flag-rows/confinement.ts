@@ -16,7 +16,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
     [
       '--confine',
       'BOUNDARY',
-      'auto: the strongest boundary that holds here; native: the strongest or none; bubblewrap, bubblewrap-hostproc or seatbelt (macOS) by name; off (default: auto on exec, explain and doctor, off on the others)',
+      'auto: the strongest boundary that holds here; native: the strongest or none; bubblewrap, bubblewrap-hostproc, landlock or seatbelt (macOS) by name; off (default: auto on exec, explain and doctor, off on the others)',
     ],
     ['--substrate-embedded', null, 'same as --confine native'],
     ['--env', 'NAME=VALUE', 'set a variable inside the boundary', repeat],
