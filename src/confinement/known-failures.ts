@@ -78,11 +78,11 @@ const NO_NAMESPACES = [
 const NAMESPACES_USED_UP =
   /^bwrap: Creating new namespace failed: nesting depth or \/proc\/sys\/user\/max_\*_namespaces exceeded \(ENOSPC\)$/
 
-/**
- * True where `text` of bubblewrap means that no user namespace can be had here. `namespacesMax`: how many may be made, null: not
- * told; of one, which a sandbox around us leaves, that sandbox has taken it.
- */
-export function meansNoNamespaces(text: string, namespacesMax: number | null): boolean {
-  if (NAMESPACES_USED_UP.test(text)) return namespacesMax !== null && namespacesMax <= 1
+/** Whether user namespaces are given out here at all; `unknown` counts as some. */
+export type NamespaceRoom = 'some' | 'none' | 'unknown'
+
+/** True where `text` of bubblewrap means that no user namespace can be had here, now or later. */
+export function meansNoNamespaces(text: string, room: NamespaceRoom): boolean {
+  if (NAMESPACES_USED_UP.test(text)) return room === 'none'
   return NO_NAMESPACES.some(line => line.test(text))
 }

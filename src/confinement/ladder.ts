@@ -7,25 +7,30 @@ import { readFileSync } from 'node:fs'
 import { Refusal } from '../errors.js'
 import type { BoundaryName } from '../outcome.js'
 import { failurePlace } from './failure-place.js'
-import { knownFailure, meansNoFreshProc, meansNoNamespaces } from './known-failures.js'
+import { knownFailure, meansNoFreshProc, meansNoNamespaces, type NamespaceRoom } from './known-failures.js'
 import type { HostFacts } from './types.js'
 
 /** Of `weaker`, strongest first, what can do without the thing whose lack `text` of a launcher tells; empty: nothing can. */
 export function rungsWithout(
   text: string,
   weaker: readonly BoundaryName[],
-  namespacesMax: number | null = userNamespacesMax(),
+  room: NamespaceRoom = namespaceRoom(),
 ): readonly BoundaryName[] {
   if (meansNoFreshProc(text)) return weaker
-  return meansNoNamespaces(text, namespacesMax) ? weaker.filter(name => name === 'landlock') : []
+  return meansNoNamespaces(text, room) ? weaker.filter(name => name === 'landlock') : []
 }
 
-/** How many user namespaces may be made here (namespaces(7), /proc/sys/user); null where it is not told. */
-function userNamespacesMax(): number | null {
+/**
+ * Whether the kernel gives out user namespaces here at all. In one of a sandbox's or an engine's the limits of those around it
+ * count too and are not shown (namespaces(7), /proc/sys/user), so there it is the sandbox that has taken them.
+ */
+function namespaceRoom(): NamespaceRoom {
   try {
-    return Number(readFileSync('/proc/sys/user/max_user_namespaces', 'utf8'))
+    const most = Number(readFileSync('/proc/sys/user/max_user_namespaces', 'utf8'))
+    const whole = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8'))
+    return most > 0 && whole ? 'some' : 'none'
   } catch {
-    return null
+    return 'unknown'
   }
 }
 

@@ -299,8 +299,8 @@ t.test('from which words Landlock stands in for bubblewrap', async t => {
   for (const text of NO_SANDBOX) t.same(rungsWithout(text, weaker), ['landlock'], text)
   t.same(rungsWithout("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", weaker), weaker)
   t.same(
-    [0, 1, 2, 15_000, null].map(most => rungsWithout(USED_UP, weaker, most).length),
-    [1, 1, 0, 0, 0],
+    (['none', 'some', 'unknown'] as const).map(room => rungsWithout(USED_UP, weaker, room).length),
+    [1, 0, 0],
     'namespaces that are in use for the moment are no reason, and unknown is not none',
   )
   for (const text of NO_SANDBOX) {

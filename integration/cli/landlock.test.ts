@@ -1,0 +1,132 @@
+/** `harness` where bubblewrap cannot be had, for real: not installed, and without user namespaces. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { execa } from 'execa'
+import t from 'tap'
+import type { OutcomeRecord } from '../../src/outcome.js'
+import { needs } from '../../test/support/needs.js'
+import { scratch } from '../../test/support/scratch.js'
+import { eventsOf, harness, harnessBin } from '../support/harness.js'
+
+t.setTimeout(240_000)
+
+interface Around {
+  readonly name: string
+  readonly skip: false | string
+  /** The words in front of the program, with a workspace's folder to work in. */
+  readonly before: (folder: string) => readonly string[]
+}
+
+/** An empty file over the program, in a mount namespace of its own. */
+function hidden(folder: string): readonly string[] {
+  writeFileSync(join(folder, 'nothing'), '')
+  const words = `for at in /usr/bin/bwrap /usr/local/bin/bwrap; do [ ! -e "$at" ] || mount --bind "$0" "$at"; done; exec "$@"`
+  return ['unshare', '-m', 'sh', '-c', words, join(folder, 'nothing')]
+}
+
+/** A sandbox around us that has taken user namespaces away. */
+const NESTED = ['bwrap', '--unshare-user', '--disable-userns', '--dev-bind', '/', '/', '--proc', '/proc', '--'] as const
+
+const AROUND: readonly Around[] = [
+  { name: 'bubblewrap is not installed', skip: needs('landlock-6', 'mount-namespace'), before: hidden },
+  { name: 'no user namespaces', skip: needs('landlock-6', 'bubblewrap'), before: () => NESTED },
+]
+
+function workspaceIn(folder: string): string {
+  const workspace = join(folder, 'ws')
+  mkdirSync(workspace)
+  return workspace
+}
+
+for (const { name, skip, before } of AROUND) {
+  t.test(`${name}: auto is Landlock, native refuses`, { skip }, async t => {
+    const folder = scratch(t)
+    const workspace = workspaceIn(folder)
+    const run = async (...words: string[]) => {
+      const [file = '', ...args] = [...before(folder), process.execPath, harnessBin, ...words]
+      return execa(file, args, { reject: false, stdin: 'ignore', cwd: folder })
+    }
+    const outcome = join(folder, 'outcome.json')
+    const command = ['sh', '-c', 'echo x > made && cat made; echo y > ../beside; exit 7']
+    const ran = await run(
+      ...[
+        'exec',
+        '--workspace',
+        workspace,
+        '--process-write-subtree',
+        '.',
+        '--outcome-file',
+        outcome,
+        '--',
+        ...command,
+      ],
+    )
+    t.equal(ran.exitCode, 7, String(ran.stderr))
+    t.equal(ran.stdout, 'x')
+    t.match(ran.stderr, /beside: Permission denied/)
+    const record = JSON.parse(readFileSync(outcome, 'utf8')) as OutcomeRecord
+    t.equal(record.confinement.boundary, 'landlock')
+    t.ok(record.confinement.gaps.length > 0)
+    const native = await run('exec', '--workspace', workspace, '--confine', 'native', '--', 'true')
+    t.equal(native.exitCode, 125)
+    t.match(native.stderr, /boundary-unavailable/)
+    const grants = ['--allow-program', 'node', '--process-write-subtree', '.', '--yes', '--no-session']
+    const demo = await run(
+      ...[
+        'run',
+        '--provider',
+        'demo',
+        '--json',
+        '--confine',
+        'auto',
+        ...grants,
+        '--workspace',
+        workspace,
+        '--input',
+        'x',
+      ],
+    )
+    t.equal(demo.exitCode, 0, String(demo.stderr))
+    const events = eventsOf(String(demo.stdout))
+    t.match(
+      events.find(({ kind }) => kind === 'started'),
+      { confinement: { boundary: 'landlock', gaps: [{ guarantee: /./ }] } },
+      'a run says what it has come to',
+    )
+    const launched = events.flatMap(event => (event.kind === 'launch-started' ? [event.confinement.boundary] : []))
+    t.equal(launched.at(-1), 'landlock')
+  })
+}
+
+t.test(
+  'explain shows the ruleset, the filter and the list of calls, and starts nothing',
+  { skip: needs('landlock-6') },
+  async t => {
+    const folder = scratch(t)
+    const workspace = workspaceIn(folder)
+    mkdirSync(join(workspace, '.git'))
+    writeFileSync(join(workspace, 'a'), '')
+    const words = ['explain', '--confine', 'landlock', '--workspace', workspace, '--process-write-subtree', '.']
+    const { status, stdout } = await harness([...words, '--', 'touch', join(workspace, 'made')])
+    t.equal(status, 0)
+    for (const line of [
+      'boundary\n  landlock\n',
+      'none: no loopback and no unix socket either',
+      'Landlock ruleset\n  version ',
+      `${workspace}/a  (file; `,
+      `because they hold what is closed\n  ${workspace}\n`,
+      'landlock_restrict_self(3, 0) = 0',
+      'system-call filter\n  0000  load arch',
+    ]) {
+      t.ok(stdout.includes(line), line)
+    }
+    const json = JSON.parse((await harness([...words, '--json', '--', 'true'])).stdout) as {
+      boundary: string
+      landlock: { abi: number; rules: { path: string; rights: string[] }[]; closed: string[]; calls: string[] }
+    }
+    t.equal(json.boundary, 'landlock')
+    t.same(json.landlock.closed, [workspace])
+    t.ok(json.landlock.rules.every(({ rights }) => rights.length > 0))
+    t.match(json.landlock.calls.at(-1), /^execve\("\/usr\/bin\/true"/)
+  },
+)
