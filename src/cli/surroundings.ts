@@ -124,6 +124,8 @@ export function openOrClosed(boundary: Boundary | null, writes: readonly string[
   const hints = {
     writes,
     network: boundary.policy.network === null ? 'none' : 'allow-list',
+    cwd: boundary.policy.workspace.path,
+    landed: boundary.policy,
   } as const
   return { kind: 'open', launcher: boundary, hints, wallMs: boundary.policy.limits.wall }
 }

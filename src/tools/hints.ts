@@ -1,49 +1,155 @@
 /**
  * Guesses, said to be guesses: when a confined command fails with words that the boundary is a likely cause of, the
  * rule that would explain them is named. Pure. Nothing decides on a hint.
+ *
+ * `exec` gives none: what a command writes goes to its reader untouched and unread.
  */
+import { posix } from 'node:path'
+import type { Policy } from '../confinement/types.js'
+import { shown } from '../paths/walk.js'
 
-/** What of the policy a hint is matched against. */
+/** What of the policy a hint is matched against. What is absent explains nothing. */
 export interface HintPolicy {
   /** Folders that processes may write, as the operator spelled them. Empty: none. */
   readonly writes: readonly string[]
   readonly network: 'none' | 'allow-list'
+  /** What relative paths of an output are taken to be relative to: the landed working folder. */
+  readonly cwd?: string
+  readonly landed?: Pick<Policy, 'hides' | 'protects' | 'selfBinds' | 'nesting' | 'cache'>
 }
 
 export interface Hint {
-  /** Name of the rule that would explain it: `write`, `git`, `permission`, `network`, `nested-sandbox`, `trust-service` or `tree-ends`. */
+  /** Name of the rule that would explain it, one of the rows below, or `tree-ends`. */
   readonly rule: string
-  /** One line, beginning `hint:`. */
+  /** One line, beginning `hint:`. Nothing of the output is in it, so no command can put words into our mouth. */
   readonly text: string
 }
 
 interface Row {
   readonly rule: string
+  /** About one refused access: of those, the first that explains a line is the only one. */
+  readonly access?: true
   readonly words: RegExp
-  readonly explain: (policy: HintPolicy) => string | null
+  /** Null: the words are no sign of this rule here. `line`: where they stand. */
+  readonly explain: (policy: HintPolicy, line: string) => string | null
 }
+
+const REFUSED = /\b(?:EACCES|EPERM)\b|permission denied|operation not permitted/i
+const READ_ONLY = /\bEROFS\b|read-only file system/i
+const NO_SANDBOX =
+  /no usable sandbox|failed to move to new namespace|bwrap: (?:no permissions to create|creating new namespace|setting up uid map)|unshare failed: operation not permitted|(?:create|creating) (?:a )?(?:new )?user namespace/i
 
 const writable = ({ writes }: HintPolicy): string =>
   writes.length === 0
     ? 'processes may write only their private home and /tmp (--process-write-subtree DIR grants more)'
     : `processes may write ${writes.join(', ')}, their private home and /tmp, except protected names such as .git`
 
+/** The first of `rules` that a word of `line`, read as a path, is or lies in. */
+function ruleIn<Rule extends { readonly path: string }>(
+  line: string,
+  rules: readonly Rule[],
+  { cwd = '/' }: HintPolicy,
+): Rule | undefined {
+  if (rules.length === 0) return undefined
+  const byPath = new Map(rules.map(rule => [rule.path, rule]))
+  for (const [word] of line.slice(0, LINE_CHARS_MAX).matchAll(/[^\s'"\u2018\u2019`:,;()<>=]+/g)) {
+    for (let at = posix.resolve(cwd, word); at !== '/'; at = posix.dirname(at)) {
+      const rule = byPath.get(at)
+      if (rule !== undefined) return rule
+    }
+  }
+  return undefined
+}
+
+const LINE_CHARS_MAX = 2_000
+
+/** From the narrow to the wide. */
 const ROWS: readonly Row[] = [
   {
-    rule: 'write',
-    words: /\bEROFS\b|read-only file system/i,
-    explain: policy => `the boundary keeps this path read-only: ${writable(policy)}`,
+    rule: 'hidden',
+    access: true,
+    words:
+      /\b(?:EACCES|EPERM|ENOENT|EROFS)\b|permission denied|operation not permitted|no such file|read-only file system/i,
+    explain(policy, line) {
+      const rule = ruleIn(line, policy.landed?.hides ?? [], policy)
+      if (rule === undefined) return null
+      const shows = rule.source.startsWith('default: ')
+        ? `; the operator can show it with --read ${shown(rule.path)}`
+        : ''
+      return `${shown(rule.path)} is hidden (${shown(rule.source)})${shows}`
+    },
   },
   {
     // Git says so of the lock beside what it changes; settings stay covered under the grant too (case B18).
     rule: 'git',
+    access: true,
     words: /\.lock': Read-only file system|could not (?:lock|write) config file/,
     explain: () =>
       'git folders are read-only to processes: the operator can let git commit with --grant git-commit, under which git’s settings and hooks still stay as they are',
   },
   {
+    rule: 'protected',
+    access: true,
+    words: /\b(?:EACCES|EPERM|EROFS|EBUSY)\b|permission denied|not permitted|read-only file system|resource busy/i,
+    explain(policy, line) {
+      const rule = ruleIn(line, policy.landed?.protects ?? [], policy)
+      if (rule !== undefined)
+        return `${shown(rule.path)} stays as it is (${shown(rule.source)}): --unprotect NAME lifts one name`
+      const bound = (policy.landed?.selfBinds ?? []).map(path => ({ path }))
+      const busy = /\bEBUSY\b|resource busy/i.test(line) ? ruleIn(line, bound, policy) : undefined
+      return busy === undefined
+        ? null
+        : `${shown(busy.path)} holds something protected or hidden, so it cannot be moved or removed`
+    },
+  },
+  {
+    rule: 'nested-sandbox',
+    access: true,
+    words: NO_SANDBOX,
+    explain: ({ landed }) =>
+      landed?.nesting === true
+        ? null
+        : 'no sandbox can be made inside the boundary: the operator can allow it with --allow-nesting, or use the switch by which the program leaves its own out (Chromium and Electron --no-sandbox), since the boundary holds it anyway',
+  },
+  {
+    rule: 'nested-sandbox',
+    access: true,
+    words: /sandbox_apply: Operation not permitted/,
+    explain: () =>
+      'macOS starts no sandbox inside a sandbox: use the switch by which this tool leaves its own out (swift build --disable-sandbox, Electron and Chromium --no-sandbox)',
+  },
+  {
+    rule: 'devices',
+    access: true,
+    words:
+      /\/dev\/(?!shm\b)\S+.*(?:permission denied|no such file|not permitted|read-only)|(?:EACCES|ENOENT|EPERM|EROFS)\b.*\/dev\/(?!shm\b)/i,
+    explain: () =>
+      'inside are only the devices null, zero, full, random, urandom and tty, and no other can be made; a hidden file answers like a device that may not be opened',
+  },
+  {
+    rule: 'owner',
+    words: /detected dubious ownership in repository/i,
+    explain: () =>
+      'git refuses a repository of another user than the one of the launch: have it belong to the owner of the workspace',
+  },
+  {
+    rule: 'cache',
+    words: /(?:\bENOSPC\b|no space left on device|disk quota exceeded)/i,
+    explain: ({ landed }) =>
+      landed === undefined || landed.cache === null
+        ? 'the private home has 256 MiB and /tmp 1 GiB, and both end with the launch: --cache keeps the caches of npm, pip, cargo, go and uv in a folder on the disk'
+        : 'the private home has 256 MiB beside its cache, and /tmp 1 GiB',
+  },
+  {
+    rule: 'write',
+    access: true,
+    words: READ_ONLY,
+    explain: policy => `the boundary keeps this path read-only: ${writable(policy)}`,
+  },
+  {
     rule: 'permission',
-    words: /\b(?:EACCES|EPERM)\b|permission denied|operation not permitted/i,
+    access: true,
+    words: REFUSED,
     explain: policy => `the boundary may have refused this: ${writable(policy)}; paths outside it are hidden`,
   },
   {
@@ -56,12 +162,6 @@ const ROWS: readonly Row[] = [
         : 'the boundary reaches only the hosts of its allow-list',
   },
   {
-    rule: 'nested-sandbox',
-    words: /sandbox_apply: Operation not permitted/,
-    explain: () =>
-      'macOS starts no sandbox inside a sandbox: use the switch by which this tool leaves its own out (swift build --disable-sandbox, Electron and Chromium --no-sandbox)',
-  },
-  {
     rule: 'trust-service',
     words: /OSStatus -26276/,
     explain: ({ network }) =>
@@ -71,10 +171,18 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-/** At most one hint a rule, in a fixed order. Empty when nothing in `output` speaks of a rule. */
+/** At most one hint a rule, in the order of the output. Empty when nothing in `output` speaks of a rule. */
 export function hintsFor(output: string, policy: HintPolicy): readonly Hint[] {
-  return ROWS.flatMap(({ rule, words, explain }) => {
-    const why = words.test(output) ? explain(policy) : null
-    return why === null ? [] : [{ rule, text: `hint: ${why}` }]
-  })
+  const hints = new Map<string, Hint>()
+  for (const line of output.split('\n')) {
+    let isExplained = false
+    for (const { rule, access, words, explain } of ROWS) {
+      if ((access === true && isExplained) || !words.test(line)) continue
+      const why = explain(policy, line)
+      if (why === null) continue
+      if (!hints.has(rule)) hints.set(rule, { rule, text: `hint: ${why}` })
+      isExplained ||= access === true
+    }
+  }
+  return [...hints.values()]
 }

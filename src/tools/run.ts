@@ -2,6 +2,7 @@
  * `run`: a declared argv through the boundary. It decides nothing about confinement; it checks the program set, asks
  * the launcher, and says how the launch ended in the words of the contract.
  */
+import { posix } from 'node:path'
 import { WALL_MS_DEFAULT } from '../bounds.js'
 import { limitText } from '../confinement/limit-units.js'
 import type { TerminalWish } from '../confinement/spawn-plan.js'
@@ -93,7 +94,10 @@ export async function runProgram(tool: RunTool, args: JsonObject, context: Invok
     wallMs,
     signal: context.signal,
   })
-  return ended instanceof Refusal ? refused(ended) : told(tool, argv, wallMs, ended, context)
+  if (ended instanceof Refusal) return refused(ended)
+  const { cwd = '/' } = tool.hints
+  const hints = typeof args.cwd === 'string' ? { ...tool.hints, cwd: posix.resolve(cwd, args.cwd) } : tool.hints
+  return told({ ...tool, hints }, argv, wallMs, ended, context)
 }
 
 function told(

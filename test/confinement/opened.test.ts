@@ -14,6 +14,7 @@ import type { ControlFile, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
+import { hintsFor } from '../../src/tools/hints.js'
 import { NOBODY } from '../support/children.js'
 import { request } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
@@ -354,5 +355,35 @@ t.test('our own secrets are covered where a read rule shows them, also when they
   writeFileSync(join(session, 's.jsonl'), 'said')
   const after = await ran(boundary, 'cat "$1"/*; echo', session)
   t.notMatch(after.out, /said/)
+  await boundary.close()
+})
+
+t.test('what programs say when they are refused is explained by the rule that refused it', { skip }, async t => {
+  const { ws } = placeFor(t, ORDINARY)
+  for (const folder of ['out/deep/.git', 'keys']) mkdirSync(join(ws, folder), { recursive: true, mode: 0o777 })
+  for (const name of ['out/deep/.git/config', 'keys/k', 'lib.js']) writeFileSync(join(ws, name), '')
+  if (isRoot) for (const folder of ['out', 'out/deep']) chownSync(join(ws, folder), NOBODY, NOBODY)
+  const boundary = await opened(ws, { writeSubtrees: ['out'], hide: [join(ws, 'keys'), join(ws, 'lib.js')] })
+  if (boundary instanceof Refusal) throw boundary
+  const attempts: [script: string, rule: string][] = [
+    ['cat keys/k', 'hidden'],
+    ['cat lib.js', 'hidden'],
+    ['ls keys', 'hidden'],
+    ['echo > out/deep/.git/config', 'protected'],
+    ['mv out/deep out/moved', 'protected'],
+    ['echo > new', 'write'],
+    [NEST, 'nested-sandbox'],
+    ['unshare -U true', 'nested-sandbox'],
+    ['mknod out/null c 1 3; echo > /dev/made', 'devices'],
+    ['head -c 300m /dev/zero > ~/big', 'cache'],
+  ]
+  for (const [script, rule] of attempts) {
+    const { out, err } = await ran(boundary, script)
+    const hints = hintsFor(`${out}\n${err}`, { writes: ['out'], network: 'none', cwd: ws, landed: boundary.policy })
+    t.ok(
+      hints.some(hint => hint.rule === rule),
+      `${script}: ${err} ${JSON.stringify(hints)}`,
+    )
+  }
   await boundary.close()
 })
