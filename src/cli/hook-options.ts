@@ -22,7 +22,6 @@ import { type PreparedHooks, prepareHooks, type Unstartable } from '../hooks/pre
 import { hookPort } from '../hooks/run.js'
 import type { WriteSetRequest } from '../hooks/write-set.js'
 import { realFiles } from '../paths/file-view.js'
-import { launchHost } from '../supervise/host-launch.js'
 import { PrivateFolder } from '../supervise/private-folder.js'
 import { HOOK_FLAGS } from './flag-rows/hooks.js'
 import type { CommandName } from './flags.js'
@@ -98,10 +97,7 @@ export async function openHooks(seams: HookSeams): Promise<RunHooks | null> {
           held,
           launches,
           kill: () => io.kill,
-          launch: (...launch) => {
-            beforeEach?.()
-            return launchHost(...launch)
-          },
+          ...(beforeEach === undefined ? {} : { beforeEach }),
         }),
       close() {
         close()

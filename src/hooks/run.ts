@@ -46,6 +46,8 @@ export interface HookRunOptions {
   readonly launches?: { count: number }
   readonly clock?: Clock
   readonly launch?: typeof launchHost
+  /** Asked right before each program is started; what it takes is the hook's time. Absent: nothing is. */
+  readonly beforeEach?: () => void
 }
 
 type HookRan = Extract<HarnessEvent, { kind: 'hook-ran' }>
@@ -147,6 +149,7 @@ class HookRunner {
   }
 
   async #ask(hook: PreparedHook, asked: Asked): Promise<HookAnswer> {
+    this.options.beforeEach?.()
     const left = Math.floor(asked.until - this.#clock.now())
     if (left < 1) return unasked(hook, 'was not asked: the hooks before it used up the time of the consultation')
     const ready = hook.ready()
