@@ -27,12 +27,17 @@ export function byGuarantee(verdicts: readonly Verdict[]): MeasuredPeer['guarant
 /** All but the kills at the very start of a launch, whose instants are those of our own start. */
 const TREES = TREE_CHECKS.filter(check => check !== 'early-kill')
 
+/** As its program says. */
+export async function peerVersion(name: PeerName): Promise<string> {
+  const [file = '', ...words] = peerProgram(name) ?? []
+  const { stdout } = await execa(file, [...words, '--version'])
+  return /\d+(?:\.\d+)+/.exec(stdout)?.[0] ?? stdout.trim()
+}
+
 /** What is tried of the product, tried of a peer. */
 export async function measurePeer(name: PeerName, trees: readonly TreeCheck[] = TREES): Promise<MeasuredPeer> {
   const { verdicts } = await judge(name, 'user', { trees })
-  const [file = '', ...words] = peerProgram(name) ?? []
-  const { stdout } = await execa(file, [...words, '--version'])
-  const version = /\d+(?:\.\d+)+/.exec(stdout)?.[0] ?? stdout.trim()
+  const version = await peerVersion(name)
   return { version, measured: new Date().toISOString().slice(0, 7), guarantees: byGuarantee(verdicts) }
 }
 
