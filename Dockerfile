@@ -1,5 +1,5 @@
 # The harness as a container entry point: tini is pid 1, because Node cannot reap what it did not start.
-# Nested bubblewrap needs options of the engine; inside the container `harness exec -- true` says which is missing.
+# Nested bubblewrap needs options of the engine; inside the container `harness doctor` says which is missing.
 ARG BASE_IMAGE=node:20-bookworm-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /src
