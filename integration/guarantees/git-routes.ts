@@ -262,6 +262,12 @@ export const ROUTES: readonly Route[] = [
     told: /^moved aside: \S+d\/x\/\.git\/config to /m,
   },
   {
+    name: 'a nested repository in a folder whose name is no text',
+    inside: `d=$(printf '\\377'); mkdir "$d"; evil_repo "$d/x"; evil_repo "$d/y/$d"`,
+    afterwards: `d=$(printf '\\377'); cd "$d/x"; ${DAILY}; cd "../y/$d"; ${DAILY}`,
+    told: /(?:^moved aside: \S+\/\.git to \S+: nobody can name what git would obey there\n?){2}/m,
+  },
+  {
     name: 'a git folder that cannot be written',
     inside: 'evil_repo x; chmod 0555 x/.git',
     afterwards: `cd x; ${DAILY}`,

@@ -8,8 +8,8 @@ import { GRANT_SCAN_ENTRIES_MAX, PLANTED_TOLD_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import { folded, protectedNames } from '../paths/protected-names.js'
 import { keyOf, type Obeyed } from './git-look.js'
-import { gitLook, lookAt, lookForPlanted } from './planted.js'
-import { openUp, setAside } from './set-aside.js'
+import { gitLook, lookAt, lookForPlanted, type Planted } from './planted.js'
+import { openUp, setAside, setAsideRaw } from './set-aside.js'
 import { type Change, changesSince, type ProtectedState, protectedState } from './tampering.js'
 import { BARE_REPOSITORY, type FoundName, typeAt } from './tree-scan.js'
 import type { Policy } from './types.js'
@@ -65,7 +65,9 @@ export function sweep(policy: Policy, unprotect: readonly string[]): string[] {
     ...planted.appeared.map(
       ({ word, path, name }) => `${word}: ${path}${name === BARE_REPOSITORY ? ' (a git folder)' : ''}`,
     ),
+    ...planted.unnameable.map(({ word, path }) => `${word}: ${path} (a name that is no UTF-8)`),
     ...moveAside({ obeyed: ours, strict, policy }),
+    ...moveUnnameable(planted.unnameable, policy),
     ...[...byPath(theirs)].map(([path, whys]) => `git would ${whys.join(', ')}: ${path}`),
     ...planted.unseen,
   ])
@@ -118,6 +120,17 @@ function moveAside({ obeyed, strict, policy }: ToMove): string[] {
     const why = reasons.length === 0 ? 'its name is protected' : `git would ${reasons.join(', ')}`
     if (!(aside instanceof Refusal)) return `moved aside: ${path} to ${aside}: ${why}`
     return `${why}: ${path}, which could not be moved aside: ${aside.message}`
+  })
+}
+
+/** What stands on such a path is not looked into: unknown, it is moved whole where it is git's. */
+function moveUnnameable(found: Planted['unnameable'], policy: Policy): string[] {
+  return found.flatMap(({ path, raw, git, word }) => {
+    if (raw === null || word === 'found' || !(git || policy.protectStrict)) return []
+    const aside = setAsideRaw(raw, rootsOf(policy))
+    if (!(aside instanceof Refusal))
+      return [`moved aside: ${path} to ${aside}: nobody can name what git would obey there`]
+    return [`git would obey what nobody can name: ${path}, which could not be moved aside: ${aside.message}`]
   })
 }
 

@@ -10,7 +10,7 @@ import { errnoOf } from '../errors.js'
 import { identityOf, sameIdentity } from '../paths/walk.js'
 import { GitLook, isIn, type Obeyed } from './git-look.js'
 import { byPath } from './policy-reach.js'
-import { BARE_REPOSITORY, type FoundName, scanTree } from './tree-scan.js'
+import { BARE_REPOSITORY, type FoundName, scanTree, type Unnameable } from './tree-scan.js'
 import type { LandedRule, Policy } from './types.js'
 
 export interface PlantedRequest {
@@ -31,7 +31,9 @@ export interface Appeared extends FoundName {
 export interface Planted {
   readonly appeared: readonly Appeared[]
   readonly obeyed: readonly (Obeyed & Pick<Appeared, 'word'>)[]
-  /** Lines that begin with `not looked at: `, or tell of names that are no UTF-8. */
+  /** What was found in folders whose names are no UTF-8, whatever is in it. */
+  readonly unnameable: readonly (Unnameable & Pick<Appeared, 'word'>)[]
+  /** Lines that begin with `not looked at: `. */
   readonly unseen: readonly string[]
 }
 
@@ -41,6 +43,7 @@ export function lookForPlanted(request: PlantedRequest): Planted {
   return {
     appeared: parts.flatMap(part => part.appeared),
     obeyed: parts.flatMap(part => part.obeyed),
+    unnameable: parts.flatMap(part => part.unnameable),
     unseen: parts.flatMap(part => part.unseen),
   }
 }
@@ -60,8 +63,8 @@ function plantedIn(grant: string, request: PlantedRequest): Planted {
   return {
     appeared: fresh.map(item => ({ ...item, word })),
     obeyed: look.obeyed.map(item => ({ ...item, word })),
+    unnameable: scan.unnameable.map(item => ({ ...item, word })),
     unseen: [
-      ...scan.unnameable.map(path => `${word}: ${path} (a name that is no UTF-8)`),
       ...look.unseen,
       ...unlisted.map(folder => `not looked at: ${folder}, which cannot be listed`),
       ...(scan.cut ? [`not looked at: what lies deeper in ${grant}, which holds more than ${entriesMax} entries`] : []),

@@ -150,7 +150,7 @@ function reserve(
 ): void {
   const [unnamed] = unnameable
   if (unnamed !== undefined) {
-    const why = `it holds ${shown(unnamed)}, whose name is no UTF-8, so it can be neither looked into nor kept as it is`
+    const why = `it holds ${shown(unnamed.path)}, whose name is no UTF-8, so it can be neither looked into nor kept as it is`
     throw new Refusal(
       'unsupported-rule',
       { rule: grant.source, why },

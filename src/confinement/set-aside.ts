@@ -6,7 +6,8 @@
  * swapped meanwhile, a name in a folder of the grant is given another name in that same folder and nothing else on the host
  * moves. A rename stays on one filesystem by that, and what was a file next to the settings stays beside them for who looks.
  */
-import { chmodSync, lstatSync, renameSync, statSync } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { chmodSync, closeSync, constants, lstatSync, openSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf, Refusal } from '../errors.js'
 import { type GuardedFolder, openGuardedFolder, systemRefusal } from '../paths/guarded-folder.js'
@@ -16,6 +17,9 @@ import type { LandedRule } from './types.js'
 
 /** Where moved things can be: grants and opened git folders, by their landed rules. */
 export type AsideRoots = readonly Pick<LandedRule, 'path' | 'identity'>[]
+
+/** open(2): only a place in the tree; Node names no constant for it. */
+const O_PATH = 0o10000000
 
 /** Bytes that a name may have on every filesystem that counts (NAME_MAX), less what is added. */
 const NAME_KEPT_BYTES = 200
@@ -58,6 +62,47 @@ export function setAside(path: string, roots: AsideRoots): string | Refusal {
   } finally {
     folder.close()
   }
+}
+
+/**
+ * As {@link setAside} for a path with components that are no UTF-8, as bytes; those can only be reached on Linux. The new path is
+ * for messages.
+ */
+export function setAsideRaw(raw: Buffer, roots: AsideRoots): string | Refusal {
+  const parts = rawComponents(raw)
+  const plain = parts.findIndex(part => !isUtf8(part))
+  const named = `/${parts.slice(0, plain === -1 ? -1 : plain).join('/')}`
+  const folder = openFolder(named, roots.find(root => root.path === named) ?? null, roots)
+  if (folder instanceof Refusal) return folder
+  const fds: number[] = []
+  try {
+    let at = Buffer.from(`${folder.at('')}/`)
+    for (const part of plain === -1 ? [] : parts.slice(plain, -1)) {
+      const fd = openSync(Buffer.concat([at, part]), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+      fds.push(fd)
+      at = Buffer.from(`/proc/self/fd/${fd}/`)
+    }
+    const name = parts.at(-1) ?? Buffer.alloc(0)
+    const aside = `${shortened(name.toString())}.planted-${randomHex(8)}`
+    renameSync(Buffer.concat([at, name]), Buffer.concat([at, Buffer.from(aside)]))
+    return join(dirname(raw.toString()), aside)
+  } catch (error) {
+    return systemRefusal(error, raw.toString())
+  } finally {
+    for (const fd of fds) closeSync(fd)
+    folder.close()
+  }
+}
+
+function rawComponents(raw: Buffer): Buffer[] {
+  const parts: Buffer[] = []
+  for (let at = 1; at <= raw.length; ) {
+    const slash = raw.indexOf('/', at)
+    const end = slash === -1 ? raw.length : slash
+    parts.push(raw.subarray(at, end))
+    at = end + 1
+  }
+  return parts
 }
 
 /**

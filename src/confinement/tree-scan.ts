@@ -25,8 +25,17 @@ export interface TreeScan {
   readonly cut: boolean
   /** Folders that could not be listed: nothing is known of what they hold. */
   readonly unread: readonly string[]
-  /** What was found on paths that are no UTF-8, for messages: no rule can name them. */
-  readonly unnameable: readonly string[]
+  /** What was found on paths that are no UTF-8: no rule can name them. */
+  readonly unnameable: readonly Unnameable[]
+}
+
+export interface Unnameable {
+  /** For messages. */
+  readonly path: string
+  /** Bytes of the path of what makes it one: the name itself, HEAD of a bare repository; null: it cannot be listed. */
+  readonly raw: Buffer | null
+  /** It is git's. */
+  readonly git: boolean
 }
 
 /**
@@ -60,7 +69,7 @@ export function scanTree(
 ): TreeScan {
   const found: FoundName[] = []
   const unread: string[] = []
-  const unnameable: string[] = []
+  const unnameable: Unnameable[] = []
   let entriesLeft = entriesMax
   const queue: Pending[] = [{ path: grant, inDependencies: false }]
   for (let at = 0; at < queue.length; at++) {
@@ -108,8 +117,8 @@ function scanRaw(
   parent: string,
   names: ReadonlySet<string>,
   entriesMax: number,
-): { readonly found: readonly string[]; readonly entriesLeft: number } {
-  const found: string[] = []
+): { readonly found: readonly Unnameable[]; readonly entriesLeft: number } {
+  const found: Unnameable[] = []
   let entriesLeft = entriesMax
   const above = Buffer.from(parent)
   const queue = (listRaw(above) ?? [])
@@ -118,11 +127,14 @@ function scanRaw(
   for (let folder = queue.pop(); folder !== undefined && entriesLeft >= 0; folder = queue.pop()) {
     const entries = listRaw(folder)
     entriesLeft -= entries?.length ?? 0
-    if (entries === null || isBareRepository(entries)) found.push(folder.toString())
+    const path = folder.toString()
+    if (entries === null) found.push({ path, raw: null, git: false })
+    else if (isBareRepository(entries)) found.push({ path, raw: childOf(folder, Buffer.from('HEAD')), git: true })
     for (const entry of entries ?? []) {
-      const path = childOf(folder, entry.name)
-      if (names.has(folded(entry.name.toString()))) found.push(path.toString())
-      else if (entry.isDirectory()) queue.push(path)
+      const raw = childOf(folder, entry.name)
+      const name = folded(entry.name.toString())
+      if (names.has(name)) found.push({ path: raw.toString(), raw, git: name === '.git' })
+      else if (entry.isDirectory()) queue.push(raw)
     }
   }
   return { found, entriesLeft }
