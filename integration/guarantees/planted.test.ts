@@ -147,10 +147,10 @@ for (const privilege of PRIVILEGES) {
       const response = await startSupervisor(scene, { backend: 'library', calls: [call, { ...call, argv: ['true'] }] })
         .done
       const [first, second] = response?.results ?? []
-      t.match(first, { ending: 'exited', status: 0 }, first?.stderr)
+      t.match(first, { ending: 'exited', status: 0 }, first?.stderr ?? '')
       t.ok(first?.applied?.includes('nothing-planted'), 'which the record says is held')
       const found = scanTree(place.ws, protectedNames(), { bareRepositories: 'entered' })
-      t.strictSame([found.found, found.unnameable], [[], []], first?.tampered?.join('\n'))
+      t.strictSame([found.found, found.unnameable], [[], []], first?.tampered?.join('\n') ?? '')
       t.strictSame(second?.tampered, [], 'and the next launch has nothing to tell')
     },
   )
