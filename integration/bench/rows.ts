@@ -17,6 +17,7 @@ import { launch } from './rows/launch.js'
 import { longRun } from './rows/long-run.js'
 import { longStream } from './rows/long-stream.js'
 import { peers } from './rows/peers.js'
+import { proxy } from './rows/proxy.js'
 import { rate } from './rows/rate.js'
 import { requests } from './rows/requests.js'
 import { sessions } from './rows/sessions.js'
@@ -32,6 +33,7 @@ export const ROWS: readonly Row[] = [
   rate,
   peers,
   flat,
+  proxy,
   version,
   exec,
   folders,

@@ -85,7 +85,7 @@ async function requested(
   if (refused !== null || target === null) return answer(response, refused ?? NOT_A_REQUEST)
   const opened = await front.open(socket, target)
   if (opened.kind !== 'open') return answer(response, answerTo(opened))
-  forward({ incoming, response, outside: opened.socket, target, idleMs })
+  forward({ incoming, response, outside: opened.socket, authority: opened.authority, path: target.path, idleMs })
 }
 
 /** What is wrong with a request before anybody is dialled; null: nothing. Without a token it may be the client's first try. */
@@ -126,11 +126,12 @@ interface Forwarded {
   readonly incoming: IncomingMessage
   readonly response: ServerResponse
   readonly outside: Socket
-  readonly target: Target
+  readonly authority: string
+  readonly path: string
   readonly idleMs: number
 }
 
-function forward({ incoming, response, outside, target, idleMs }: Forwarded): void {
+function forward({ incoming, response, outside, authority, path, idleMs }: Forwarded): void {
   const failed = (): void => {
     outside.destroy()
     if (response.headersSent) response.destroy()
@@ -142,8 +143,8 @@ function forward({ incoming, response, outside, target, idleMs }: Forwarded): vo
     const onward = request({
       createConnection: () => outside,
       method: incoming.method ?? 'GET',
-      path: target.path,
-      headers: onwardHeaders(incoming, target),
+      path,
+      headers: onwardHeaders(incoming, authority),
       setHost: false,
       maxHeaderSize: NETWORK_HEAD_BYTES_MAX,
     })
@@ -184,8 +185,8 @@ function endToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
   )
 }
 
-/** With the host that was asked for, whatever the request said besides, and a framing of ours. */
-function onwardHeaders(incoming: IncomingMessage, { host, port }: Target): string[] {
+/** With the host that was judged, whatever the request said besides, and a framing of ours. */
+function onwardHeaders(incoming: IncomingMessage, authority: string): string[] {
   const kept = endToEnd(incoming)
   const pairs = kept.flatMap((name, at) =>
     at % 2 === 0 && !/^(host|expect|content-length)$/i.test(name) ? [name, kept[at + 1] ?? ''] : [],
@@ -193,7 +194,7 @@ function onwardHeaders(incoming: IncomingMessage, { host, port }: Target): strin
   const length = incoming.headers['content-length']
   const chunked = incoming.headers['transfer-encoding'] !== undefined
   return [
-    ...['Host', port === '80' ? host : `${host}:${port}`],
+    ...['Host', authority],
     ...pairs,
     ...(length === undefined ? [] : ['Content-Length', length]),
     ...(chunked ? ['Transfer-Encoding', 'chunked'] : []),

@@ -43,6 +43,8 @@ export interface ProxyOptions {
   readonly bounds?: ProxyBounds
 }
 
+const TOO_MANY: Opened = { kind: 'denied', why: 'too-many-connections', host: '', port: null }
+
 /** First bytes that are no HTTP. */
 const SOCKS_4 = 4
 const SOCKS_5 = 5
@@ -63,6 +65,8 @@ export class AllowListProxy implements Front {
   readonly #sockets = new Set<Socket>()
   readonly #heads = new Map<Socket, NodeJS.Timeout>()
   readonly #tunnels = new Set<Tunnel>()
+  /** Being dialled: a client can ask many times on one connection. */
+  #dialling = 0
   #closed = false
 
   constructor({ rules, token, seams, onDenied, bounds = BOUNDS }: ProxyOptions) {
@@ -164,17 +168,27 @@ export class AllowListProxy implements Front {
   }
 
   async open(inside: Socket, asked: Asked): Promise<Opened> {
-    const gone = new AbortController()
-    const onClose = (): void => gone.abort()
-    inside.once('close', onClose)
-    const opened = await this.#reach.open(asked, gone.signal)
-    inside.off('close', onClose)
+    const outside = this.#sockets.size - this.#inside.size + this.#dialling
+    const opened = outside < this.#bounds.connections ? await this.#dial(inside, asked) : TOO_MANY
     if (opened.kind === 'denied') this.denied(opened.host, opened.port, opened.why)
     if (opened.kind !== 'open') return opened
     this.#keep(opened.socket)
     if (!this.#closed && !inside.destroyed) return opened
     opened.socket.destroy()
     return { kind: 'failed', why: 'unreachable' }
+  }
+
+  async #dial(inside: Socket, asked: Asked): Promise<Opened> {
+    const gone = new AbortController()
+    const onClose = (): void => gone.abort()
+    this.#dialling++
+    inside.on('close', onClose)
+    try {
+      return await this.#reach.open(asked, gone.signal)
+    } finally {
+      this.#dialling--
+      inside.off('close', onClose)
+    }
   }
 
   denied(host: string, port: number | null, why: NetworkDenialWhy): void {

@@ -8,7 +8,7 @@ import type { NetworkDenialWhy } from '../outcome.js'
 import { onAbort } from '../supervise/on-abort.js'
 import { type Address, kindOf, readAddress } from './address.js'
 import { type AllowedHost, deniedBy } from './allow-rules.js'
-import { type Host, readHost, readPort } from './host.js'
+import { type Host, hostText, readHost, readPort } from './host.js'
 
 /** The addresses of a name, as text. Rejects with a system error where there are none. */
 export type Resolve = (name: string) => Promise<readonly string[]>
@@ -20,7 +20,8 @@ export interface ReachSeams {
 }
 
 export type Opened =
-  | { readonly kind: 'open'; readonly socket: Socket }
+  /** `authority`: what was judged, in its one spelling, with the port where it is not 80 (RFC 9110 §4.2.1). */
+  | { readonly kind: 'open'; readonly socket: Socket; readonly authority: string }
   | { readonly kind: 'denied'; readonly why: NetworkDenialWhy; readonly host: string; readonly port: number | null }
   /** The rules open it, and nobody answers there. */
   | { readonly kind: 'failed'; readonly why: 'unresolved' | 'unreachable' | 'timed-out' }
@@ -57,12 +58,13 @@ export class Reach {
     const judged = judge(this.rules, asked)
     if (judged.kind === 'denied') return judged
     const { host, port } = judged
-    if (host.kind === 'address') return dial([host], port, signal)
+    const authority = port === 80 ? hostText(host) : `${hostText(host)}:${port}`
+    if (host.kind === 'address') return dial([host], { port, authority, signal })
     const addresses = await this.#lookUp(host.text)
     if (addresses === null) return { kind: 'failed', why: 'unresolved' }
     const open = addresses.filter(address => this.#mayBeDialled(address, port))
     if (open.length === 0) return { kind: 'denied', why: 'address-not-allowed', host: host.text, port }
-    return dial(open, port, signal)
+    return dial(open, { port, authority, signal })
   }
 
   /** Null: there is no answer. What is no address in it is left out. */
@@ -99,11 +101,17 @@ async function within<Value>(ms: number, value: Promise<Value>): Promise<Value |
   }
 }
 
+interface Dial {
+  readonly port: number
+  readonly authority: string
+  readonly signal: AbortSignal
+}
+
 /**
  * The first of `addresses` that answers. Where there are several, Node tries them one after the other without waiting long for
  * each (RFC 8305); it gets them from us, so that what it dials is what was judged.
  */
-function dial(addresses: readonly Address[], port: number, signal: AbortSignal): Promise<Opened> {
+function dial(addresses: readonly Address[], { port, authority, signal }: Dial): Promise<Opened> {
   if (signal.aborted) return Promise.resolve({ kind: 'failed', why: 'unreachable' })
   const list = addresses.map(({ text, family }) => ({ address: text, family }))
   const socket = connect({
@@ -122,7 +130,7 @@ function dial(addresses: readonly Address[], port: number, signal: AbortSignal):
       resolve(opened)
     }
     const gone = (): void => settle({ kind: 'failed', why: 'unreachable' })
-    const came = (): void => settle({ kind: 'open', socket })
+    const came = (): void => settle({ kind: 'open', socket, authority })
     const timer = setTimeout(() => settle({ kind: 'failed', why: 'timed-out' }), NETWORK_CONNECT_MS)
     const forget = onAbort(signal, gone)
     socket.once('error', gone).once('connect', came)

@@ -499,6 +499,47 @@ t.test('a request hides no other', async t => {
   }
 })
 
+t.test('an origin hears one spelling, whichever was asked', async t => {
+  const s = await stage(t)
+  for (const host of ['GOOD.TEST', 'good.test.', 'good.test']) {
+    await spoken(s.port, getWords(`http://${host}:${s.open}/`))
+    t.equal(s.seen.at(-1)?.headers.host, `good.test:${s.open}`, host)
+  }
+  for (const host of ['127.1', '0x7f000001', '[::ffff:127.0.0.1]']) {
+    await spoken(s.port, getWords(`http://${host}:${s.open}/`))
+    t.equal(s.seen.at(-1)?.headers.host, `127.0.0.1:${s.open}`, host)
+  }
+})
+
+t.test('of several addresses the first that answers', async t => {
+  const s = await stage(t, {
+    rules: open => [`127.0.0.1:${open}`, `[::1]:${open}`, `two.test:${open}`],
+    names: { 'two.test': ['::1', '127.0.0.1'] },
+  })
+  t.match(await spoken(s.port, getWords(`http://two.test:${s.open}/t`)), /origin \/t$/)
+  t.strictSame(s.asked, ['two.test'])
+})
+
+t.test('requests on one connection are bounded as connections are', async t => {
+  const held: Socket[] = []
+  const server = createServer(socket => {
+    held.push(socket.on('error', () => undefined))
+  })
+  const port = portOf(await listening(t, server, '127.0.0.1'))
+  t.teardown(() => {
+    for (const socket of held) socket.destroy()
+  })
+  const s = await stage(t, { rules: () => [`127.0.0.1:${port}`], bounds: { connections: 4 } })
+  const one = `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: ${BASIC}\r\n\r\n`
+  const socket = connect({ port: s.port, host: '127.0.0.1' })
+  socket.on('error', () => undefined).write(one.repeat(40))
+  while (s.denied.length === 0) await sleep(10)
+  await sleep(50)
+  t.match(s.denied, [{ why: 'too-many-connections' }])
+  t.equal(held.length, 4, 'and no more than that are dialled')
+  socket.destroy()
+})
+
 t.test('each request on a kept connection is judged by itself', async t => {
   const s = await stage(t)
   const keep = (url: string): string => `GET ${url} HTTP/1.1\r\nHost: x\r\nProxy-Authorization: ${BASIC}\r\n\r\n`
