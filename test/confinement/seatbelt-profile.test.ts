@@ -225,3 +225,30 @@ t.test('the evaluator itself', async t => {
   t.throws(() => parseProfile('(version 1)', { A: '/a' }), 'a parameter that nothing uses')
   t.throws(() => parseProfile('(deny default)', {}), 'no version')
 })
+
+t.test('B18: a git folder that is opened can be written but for what is covered in it', async t => {
+  const [sample] = Object.values(SAMPLES)
+  if (sample === undefined) throw new Error('no sample')
+  const folder = '/w/main/.git'
+  const opened = policy({
+    workspace: rule('/w/project'),
+    gitCommit: true,
+    gitOpen: [rule(folder)],
+    protects: [rule(`${folder}/config`, 'file'), rule(`${folder}/modules/m/hooks`)],
+  })
+  const { text, parameters } = profileOf({ ...sample.request, policy: opened })
+  const profile = parseProfile(text, parameters)
+  const cases: readonly (readonly [operation: string, path: string, may: boolean])[] = [
+    ['file-write-create', `${folder}/index.lock`, true],
+    ['file-write-data', `${folder}/refs/heads/main`, true],
+    ['file-read-data', `${folder}/HEAD`, true],
+    ['file-write-data', `${folder}/config`, false],
+    ['file-write-unlink', `${folder}/config`, false],
+    ['file-write-create', `${folder}/modules/m/hooks/post-commit`, false],
+    ['file-write-unlink', `${folder}/modules/m`, false],
+    ['file-write-unlink', folder, false],
+    ['file-write-create', '/w/main/a', false],
+    ['file-write-create', '/w/project/a', false],
+  ]
+  for (const [operation, path, may] of cases) t.equal(allows(profile, { operation, path }), may, `${operation} ${path}`)
+})
