@@ -1,6 +1,6 @@
 /** `harness` where bubblewrap cannot be had, for real: not installed, and without user namespaces. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
 import type { OutcomeRecord } from '../../src/outcome.js'
@@ -26,6 +26,8 @@ function hidden(folder: string): readonly string[] {
 
 /** A sandbox around us that has taken user namespaces away. */
 const NESTED = ['bwrap', '--unshare-user', '--disable-userns', '--dev-bind', '/', '/', '--proc', '/proc', '--'] as const
+
+const nowhere = needs('landlock-6', 'mount-namespace')
 
 const AROUND: readonly Around[] = [
   { name: 'bubblewrap is not installed', skip: needs('landlock-6', 'mount-namespace'), before: hidden },
@@ -97,6 +99,20 @@ for (const { name, skip, before } of AROUND) {
     t.equal(launched.at(-1), 'landlock')
   })
 }
+
+/** Everything that could be written is mounted noexec, and the programs are on a filesystem of their own. */
+const NOWHERE = `
+mount -t tmpfs none /mnt && cp -r "$0" /mnt/bin && mkdir /mnt/ws || exit
+for at in /tmp /var/tmp /dev/shm /run; do mount -t tmpfs -o noexec none "$at"; done
+cd /mnt/ws && exec "$@"`
+
+t.test('where every place is noexec, the launcher of the package is started', { skip: nowhere }, async t => {
+  const words = ['exec', '--confine', 'landlock', '--workspace', '/mnt/ws', '--', 'sh', '-c', 'echo x; exit 6']
+  const argv = ['-m', 'sh', '-c', NOWHERE, dirname(harnessBin), process.execPath, '/mnt/bin/harness.cjs', ...words]
+  const ran = await execa('unshare', argv, { reject: false, stdin: 'ignore', env: { TMPDIR: '/tmp' } })
+  t.equal(ran.exitCode, 6, String(ran.stderr))
+  t.equal(ran.stdout, 'x')
+})
 
 t.test(
   'explain shows the ruleset, the filter and the list of calls, and starts nothing',

@@ -49,6 +49,8 @@ t.before(async () => {
 t.test('only what runs is in it', async t => {
   for (const name of [
     'dist/bin/harness.cjs',
+    'dist/bin/landlock-x86_64',
+    'dist/bin/landlock-aarch64',
     'dist/src/index.js',
     'dist/src/index.d.ts',
     ...['event', 'outcome', 'doctor', 'session', 'scenario'].map(name => `native-profiles/${name}.schema.json`),

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { execa } from 'execa'
 
@@ -31,6 +31,8 @@ const common = {
   external: ['node-pty'],
   // import() becomes a lazy require: the bundle runs from a vm.Script, which has no module loader of its own.
   supported: { 'dynamic-import': false },
+  // Only asked where there is no __dirname, which a bundle has.
+  logOverride: { 'empty-import-meta': 'silent' },
 }
 
 async function compile() {
@@ -102,11 +104,22 @@ async function bundle() {
   }
 }
 
+/** The launcher of Landlock as files, for machines on which nothing can be written that could be started. */
+async function launchers() {
+  const { launcherElf } = await import(pathToFileURL(join(next, 'src', 'confinement', 'landlock-launcher.js')).href)
+  for (const arch of ['x86_64', 'aarch64']) {
+    const path = join(bin, `landlock-${arch}`)
+    writeFileSync(path, launcherElf(arch))
+    chmodSync(path, 0o755)
+  }
+}
+
 // An installed package has no sources to build: `prepare` also runs there for git dependencies only.
 if (existsSync(join(root, 'src'))) {
   rmSync(next, { recursive: true, force: true })
   await compile()
   await bundle()
+  await launchers()
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   renameSync(next, join(root, 'dist'))
 }

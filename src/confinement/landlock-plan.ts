@@ -145,6 +145,7 @@ function problemText({ platform, landlock }: HostFacts): readonly [string, strin
   if (landlock === undefined) {
     return ['the kernel has not been asked for Landlock', 'ask it with withLandlock() before planning']
   }
-  if ('problem' in landlock) return [`the kernel could not be asked for Landlock: ${landlock.problem}`, FIX]
+  if ('problem' in landlock)
+    return [`the kernel could not be asked for Landlock: ${landlock.problem}`, 'mend that, or use --confine bubblewrap']
   return ['this kernel offers no Landlock', FIX]
 }

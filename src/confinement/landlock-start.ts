@@ -1,4 +1,5 @@
 /** The launcher of Landlock as something to start: its program, its list of calls, and what it says. */
+import { join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import { systemClock } from '../supervise/deadline.js'
 import { drained } from '../supervise/drained.js'
@@ -15,12 +16,17 @@ import { launcherElf, REPORT_BYTES } from './landlock-launcher.js'
 import { FILTER_ARCHES, type FilterArch } from './seccomp-bpf.js'
 import type { HostFacts } from './types.js'
 
+declare const __dirname: string | undefined
+
+/** Where the build puts the programs: beside the bundle that this is part of, or in the package that it is a module of. */
+const PROGRAMS = typeof __dirname === 'string' ? __dirname : join(import.meta.dirname ?? '/', '..', '..', 'bin')
+
 let program: number | undefined
 
 /** The descriptor of the launcher's program, opened once in a process. A failure is told with the way out. */
 function launcherProgram(arch: FilterArch): number | NotStarted {
   try {
-    program ??= openProgram(launcherElf(arch))
+    program ??= openProgram(launcherElf(arch), { shipped: join(PROGRAMS, `landlock-${arch}`) })
     return program
   } catch (error) {
     const errno = errnoOf(error)

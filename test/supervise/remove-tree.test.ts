@@ -55,15 +55,46 @@ t.test('private folders of a launch', async t => {
 t.test('a program without a name', { skip: needs('linux') }, async t => {
   const folder = scratch(t)
   const script = Buffer.from('#!/bin/sh\nexit 7\n')
-  const fd = openProgram(script, [folder])
+  const fd = openProgram(script, { folders: [folder] })
   t.same(readdirSync(folder), [], 'nothing stands there')
   t.equal(fstatSync(fd).mode & 0o777, 0o555)
   t.equal(spawnSync(`/proc/${process.pid}/fd/${fd}`).status, 7, 'it is not open for writing any more')
   closeSync(fd)
-  const second = openProgram(script, ['/proc/nowhere', join(folder, 'gone'), folder])
+  const second = openProgram(script, { folders: ['/proc/nowhere', join(folder, 'gone'), folder] })
   closeSync(second)
-  t.throws(() => openProgram(script, [join(folder, 'gone'), '/proc']), { code: 'ENOENT' }, 'the first failure is told')
+  t.throws(
+    () => openProgram(script, { folders: [join(folder, 'gone'), '/proc'] }),
+    { code: 'ENOENT' },
+    'the first failure is told',
+  )
 })
+
+t.test(
+  'one that is shipped is taken where nothing can be written, and only with the same bytes',
+  { skip: needs('linux') },
+  async t => {
+    const folder = scratch(t)
+    const script = Buffer.from('#!/bin/sh\nexit 8\n')
+    const folders = [join(folder, 'gone')]
+    const made = (name: string, bytes: string | Buffer, mode: number): string => {
+      const path = join(folder, name)
+      writeFileSync(path, bytes, { mode })
+      chmodSync(path, mode)
+      return path
+    }
+    const fd = openProgram(script, { folders, shipped: made('same', script, 0o755) })
+    t.equal(spawnSync(`/proc/${process.pid}/fd/${fd}`).status, 8)
+    closeSync(fd)
+    symlinkSync(join(folder, 'same'), join(folder, 'link'))
+    const others = [
+      made('other', '#!/bin/sh\nexit 9\n', 0o755),
+      made('plain', script, 0o644),
+      join(folder, 'link'),
+      folder,
+    ]
+    for (const shipped of others) t.throws(() => openProgram(script, { folders, shipped }), { code: 'ENOENT' }, shipped)
+  },
+)
 
 t.test('a folder that is mounted noexec is passed over', { skip: needs('linux', 'mount-namespace') }, async t => {
   const program = fixture('supervise/noexec')
