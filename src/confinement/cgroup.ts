@@ -105,6 +105,7 @@ const NO_NAMESPACE = '0'
 
 type Folders = ReadonlyMap<ControllerName, string>
 type Limits = readonly AppliedLimit[]
+type Grouped = Pick<LaunchPlan, 'cgroup' | 'limits' | 'landlock'>
 
 /**
  * How a launch comes into its group. `inherited`: our thread goes in, starts it and comes out again; version 1 moves a
@@ -113,11 +114,8 @@ type Limits = readonly AppliedLimit[]
  */
 type Entry = 'inherited' | 'attached'
 
-/** Processes in the group that are not the command's: a launcher that stays and its init, or the init alone. */
+/** Processes in the group that are not the command's: bwrap and its init, or the init alone. A launcher of Landlock becomes the command. */
 const OWN_PROCESSES: Readonly<Record<Entry, number>> = { inherited: 2, attached: 1 }
-
-/** Of a launcher that becomes the command. */
-export const NO_OWN_PROCESSES: Readonly<Record<Entry, number>> = { inherited: 0, attached: 0 }
 
 export class LaunchGroup {
   private constructor(
@@ -131,11 +129,7 @@ export class LaunchGroup {
    * Makes the groups a plan names; null where it names none. Throws the system's error, with nothing left behind: a limit
    * that the plan says is applied must be.
    */
-  static make(
-    { cgroup, limits }: Pick<LaunchPlan, 'cgroup' | 'limits'>,
-    launchId: string,
-    own: Readonly<Record<Entry, number>> = OWN_PROCESSES,
-  ): LaunchGroup | null {
+  static make({ cgroup, limits, landlock }: Grouped, launchId: string): LaunchGroup | null {
     const parents = parentsOf(cgroup)
     if (parents.length === 0) return null
     for (const [, parent] of parents) removeStaleOnce(parent)
@@ -143,6 +137,7 @@ export class LaunchGroup {
     const entry = parents.every(([controller, parent]) => controller !== 'v2' && isHome(parent, membership))
       ? 'inherited'
       : 'attached'
+    const own = landlock === undefined ? OWN_PROCESSES[entry] : 0
     const name = `harness-${process.pid}-${ownStartTime()}-${ownNamespace()}-${launchId}`
     const folders = new Map<ControllerName, string>()
     try {
@@ -151,12 +146,12 @@ export class LaunchGroup {
         mkdirSync(folder)
         folders.set(controller, folder)
       }
-      if (entry === 'attached') writeLimits(folders, limits, own[entry])
+      if (entry === 'attached') writeLimits(folders, limits, own)
     } catch (error) {
       for (const folder of folders.values()) removeNow(folder)
       throw error
     }
-    return new LaunchGroup(folders, limits, entry, own[entry])
+    return new LaunchGroup(folders, limits, entry, own)
   }
 
   /**

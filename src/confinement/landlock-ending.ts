@@ -1,7 +1,7 @@
 /** How a launch under Landlock ended, from what we did, what its launcher said, what the kernel counted. Pure. */
-import { constants } from 'node:os'
+import { getSystemErrorMap } from 'node:util'
 import type { Ending, NotStartedCode } from '../outcome.js'
-import { ownEnd } from '../supervise/command-status.js'
+import { ownEnd, statusOf } from '../supervise/command-status.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Ended } from '../supervise/supervised.js'
 import type { Call, readReport } from './call-list.js'
@@ -35,12 +35,6 @@ export function landlockEnding({ plan, ended, counts, failure, released, problem
     return tooSmall ?? notStarted('sandbox-failed', 'the launcher of Landlock ended before the command was started')
   }
   return bound({ plan, counts }, statusOf(ended.exit)) ?? ownEnd(ended.exit)
-}
-
-/** As a shell tells it, which is how limits are told from it. */
-function statusOf(exit: Ended['exit']): number {
-  if (exit?.signal) return 128 + (constants.signals[exit.signal] ?? 0)
-  return exit?.status ?? 0
 }
 
 /** Why execve(2) refuses a program that was judged to be one. */
@@ -84,9 +78,11 @@ function failedWords(call: Call | null): string {
   return `${call.what}: ${callLines([call]).join('')}`
 }
 
-const ERRNOS = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]))
+/** Node knows the names of the errors that its own calls have (libuv); this one only execve(2) has. */
+const ENOEXEC = -8n
 
 /** The name of the error that an answer of the kernel is; undefined for one that is none. */
 function errnoName(answer: bigint): string | undefined {
-  return answer < 0n && answer > -4_096n ? (ERRNOS.get(Number(-answer)) ?? `E${-answer}`) : undefined
+  if (answer === ENOEXEC) return 'ENOEXEC'
+  return answer < 0n && answer > -4_096n ? (getSystemErrorMap().get(Number(answer))?.[0] ?? `E${-answer}`) : undefined
 }

@@ -20,7 +20,7 @@ import { cancelledBy, type Ended, type Supervised } from '../supervise/supervise
 import { sweptTree } from '../supervise/swept-tree.js'
 import { afterLaunch, beforeLaunch } from './aftermath.js'
 import type { Call } from './call-list.js'
-import { LaunchGroup, NO_COUNTS, NO_OWN_PROCESSES } from './cgroup.js'
+import { LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { memoryTooSmall } from './ending.js'
 import { GroupedTree } from './grouped-tree.js'
 import { RELEASE } from './hold.js'
@@ -77,7 +77,7 @@ function report(ended: Ended, counts: typeof NO_COUNTS): Partial<Outcome> {
 /** A limit that the plan says a group holds must be held: without the group nothing starts. */
 function makeGroup(plan: LaunchPlan, launchId: string): LaunchGroup | null | NotStarted {
   try {
-    return LaunchGroup.make(plan, launchId, NO_OWN_PROCESSES)
+    return LaunchGroup.make(plan, launchId)
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error

@@ -29,6 +29,11 @@ export function signalOf(status: number): NodeJS.Signals | null {
   return SIGNALS[status - 128] || null
 }
 
+/** The end of a process that was ours to reap as a shell tells it: 128+n for signal n. */
+export function statusOf(exit: Ended['exit']): number {
+  return exit?.signal ? 128 + SIGNALS.indexOf(exit.signal) : (exit?.status ?? 0)
+}
+
 /**
  * bwrap tells a command killed by signal n as 128+n, as a shell does, and does not tell it from one that exits with that
  * number; a number that is a signal is taken for one, because programs end so far more often than they choose such a status.
