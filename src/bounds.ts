@@ -51,6 +51,8 @@ export const SHM_TMPFS_BYTES = 64 * MiB
 export const GIT_CONFIG_BYTES_MAX = 1 * MiB
 /** Lines that tell what appeared in the grants: a command can make any number, and a record has to stay readable. */
 export const PLANTED_TOLD_MAX = 100
+/** Of `--driver`, which is read whole for its digest. */
+export const DRIVER_BYTES_MAX = 512 * MiB
 /** Mounts one policy may expand to (confinement.md §2). */
 export const MOUNTS_MAX = 2_000
 /** Directory entries that the patterns of one `--hide` are compared with. */

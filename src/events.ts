@@ -106,7 +106,10 @@ export interface StartedEvent {
   readonly memories: readonly string[]
   readonly profiles: readonly { readonly name: string; readonly source: string; readonly sha256: string }[]
   readonly context: readonly ContextEntry[]
+  /** `source`: the folder of the installation. `sha256`: of what is known of this kind of toolchain and of that folder. */
   readonly toolchains: readonly { readonly name: string; readonly source: string; readonly sha256: string }[]
+  /** What `--driver` shows at `/toolchain/driver`. Absent: none. */
+  readonly driver?: { readonly program: string; readonly sha256: string }
   readonly mcp: readonly {
     readonly connection: string
     readonly registry_sha256: string

@@ -84,6 +84,7 @@ const OPEN_KEYS: ReadonlySet<string> = new Set([
 /** What may be absent, after its kind; every other key that a sample has is required. */
 const OPTIONAL: ReadonlySet<string> = new Set([
   'started.operations',
+  'started.driver',
   'tool-requested.operation',
   'tool-requested.subjects',
   'launch-started.call_id',

@@ -55,6 +55,11 @@ export function parseEnv(given: readonly string[]): Readonly<Record<string, stri
   )
 }
 
+/** `--toolchain auto|NAME,…`: an empty name refuses as unknown where the names are looked up. */
+function namesOf(words: string | undefined): readonly string[] {
+  return words === undefined ? [] : words.split(',').map(word => word.trim())
+}
+
 /** A pattern is not made plain by its spelling: `**` before `..` names another place than nothing. */
 function absoluteHide(cwd: string, path: string): string {
   if (!isHideGlob(path)) return path === '' ? path : resolve(cwd, path)
@@ -72,6 +77,7 @@ export interface RequestSeams {
 export function policyRequest(given: Given, { cwd, env, controlFiles, programs }: RequestSeams): PolicyRequest {
   const cgroupRoot = given.one('--cgroup-root')
   const caches = cacheFolder(env)
+  const driver = given.one('--driver')
   const absolute = (paths: readonly string[]): string[] => paths.map(path => (path === '' ? path : resolve(cwd, path)))
   return {
     workspace: resolve(cwd, given.one('--workspace') ?? '.'),
@@ -90,6 +96,8 @@ export function policyRequest(given: Given, { cwd, env, controlFiles, programs }
     grants: given.all('--grant'),
     protectStrict: given.has('--protect-strict'),
     ...(caches === undefined ? {} : { cacheFolder: caches }),
+    ...(driver === undefined ? {} : { driver: resolve(cwd, driver) }),
+    toolchain: namesOf(given.one('--toolchain')),
     nesting: given.has('--allow-nesting'),
     ...(cgroupRoot === undefined ? {} : { cgroupRoot: resolve(cwd, cgroupRoot) }),
   }

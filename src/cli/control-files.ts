@@ -20,6 +20,7 @@ const OBEYED: Readonly<Record<string, string>> = {
   '--outcome-file': 'the outcome record',
   '--log-file': "the operator's log",
   '--session-dir': 'the session folder',
+  '--driver': 'the driver',
 }
 
 /** Those of them whose content is nobody's to read. */

@@ -27,7 +27,7 @@ import { renderer, wantsColor } from './render.js'
 import { budgetOf, headersOf, ratesOf, samplingOf, whole, windowOf } from './run-options.js'
 import { closeSession, openRunSession } from './session-options.js'
 import { type RunContext, standingContext } from './standing-context.js'
-import { openSurroundings, type Surroundings } from './surroundings.js'
+import { openSurroundings, type Surroundings, stagedFacts } from './surroundings.js'
 import { verifyingGrants, warningAfterStart } from './verify-grants.js'
 
 export interface ConversationSeams {
@@ -252,7 +252,7 @@ function startedFacts(given: Given, { runId, choice, surroundings }: Parts): Sta
     run_id: runId,
     ...documentNames(surroundings.documents),
     profiles: given.configuration.profiles,
-    toolchains: [],
+    ...stagedFacts(surroundings.boundary?.policy),
     mcp: [],
     credential_source: choice.credentialSource,
     confinement: surroundings.boundary?.confinement ?? UNCONFINED,

@@ -50,7 +50,16 @@ function readingOnly(request: PolicyRequest, cwd: string, homes: readonly string
     reads.map(rule => rule.path),
   )
   const { controlFiles } = request
-  const { hides, elsewhere } = landHides({ asked, reads, opened: [], system: [], homes, controlFiles, launchUid: null })
+  const { hides, elsewhere } = landHides({
+    asked,
+    reads,
+    opened: [],
+    system: [],
+    homes,
+    credentials: [],
+    controlFiles,
+    launchUid: null,
+  })
   return { workspace, reads, hides, hiddenElsewhere: elsewhere }
 }
 

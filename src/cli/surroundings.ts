@@ -1,9 +1,9 @@
 /** The part of `run` and `tools` that is the same: flags → policy request, boundary where asked for, reach, tools. */
 import { type Boundary, type BoundaryRequest, openBoundary } from '../confinement/boundary.js'
 import { readHostFacts } from '../confinement/host-facts.js'
-import type { HostFacts } from '../confinement/types.js'
+import type { HostFacts, Policy } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
-import type { Emit, HarnessEvent } from '../events.js'
+import type { Emit, HarnessEvent, StartedEvent } from '../events.js'
 import { documentTools } from '../loop/document-tools.js'
 import type { Documents } from '../loop/documents/documents.js'
 import { withOwnedTools } from '../loop/owned-tools.js'
@@ -134,4 +134,13 @@ export async function opened(options: Omit<BoundaryRequest, 'probe'>): Promise<B
   const boundary = await openBoundary({ ...options, probe: 'now' })
   if (boundary instanceof Refusal) throw boundary
   return boundary
+}
+
+/** What the record tells of the driver and the toolchains. */
+export function stagedFacts(policy: Policy | undefined): Pick<StartedEvent, 'toolchains' | 'driver'> {
+  const [driver] = policy?.staged ?? []
+  return {
+    toolchains: (policy?.toolchains ?? []).map(({ name, root: source, sha256 }) => ({ name, source, sha256 })),
+    ...(driver === undefined ? {} : { driver: { program: driver.path, sha256: driver.sha256 } }),
+  }
 }

@@ -7,6 +7,7 @@ const NEED_A_BOUNDARY = [
   '--process-write-subtree',
   '--toolchain',
   '--toolchain-spec',
+  '--driver',
   '--limit',
   '--env',
   '--cgroup-root',

@@ -144,6 +144,18 @@ function policySections(policy: Policy, network: readonly string[]): Section[] {
     { title: 'programs', lines: programs ?? ['any: the command is the caller’s own'] },
     { title: 'network', lines: network },
     { title: 'sockets of the host that may be reached', lines: policy.sockets.map(socketLine) },
+    {
+      title: 'driver',
+      lines: policy.staged.map(rule => `${word(rule.inside)}: ${ruleLine(rule)}, SHA-256 ${rule.sha256}`),
+    },
+    {
+      title: 'toolchains',
+      lines: policy.toolchains.map(({ name, root, source }) => `${name}: ${word(root)}  (${word(source)})`),
+    },
+    {
+      title: 'links made inside',
+      lines: policy.links.map(({ path, target, source }) => `${word(path)} -> ${word(target)}  (${word(source)})`),
+    },
     { title: 'sandboxes inside', lines: [policy.nesting ? 'may be made (--allow-nesting)' : 'none can be made'] },
     {
       title: 'control files, never inside a write grant',
@@ -164,7 +176,7 @@ function ruleLine({ path, source, type }: LandedRule): string {
 function elsewhereLines(elsewhere: Policy['hiddenElsewhere']): string[] {
   const named = elsewhere.filter(({ source }) => !source.startsWith('default: secret list'))
   const more = elsewhere.length - named.length
-  return [...named.map(pathLine), ...(more === 0 ? [] : [`${more} places of the secret list`])]
+  return [...named.map(pathLine), ...(more === 0 ? [] : [`${more} of the secret list, absent or out of reach`])]
 }
 
 function pathLine({ path, source, glob }: HiddenElsewhere): string {
@@ -254,6 +266,9 @@ function policyJson(policy: Policy): JsonObject {
     sockets: policy.sockets.map(rule => ({ ...(plain(rule) as JsonObject), means: socketMeaning(rule.path).what })),
     cache: plain(policy.cache),
     nesting: policy.nesting,
+    driver: plain(policy.staged[0] ?? null),
+    toolchains: plain(policy.toolchains),
+    read_host: policy.readHost,
     network: plain(policy.network?.hosts.map(rule => ({ ...rule, text: ruleText(rule) })) ?? null),
     links: plain(policy.links),
     programs: policy.programs === null ? null : [...policy.programs],

@@ -36,7 +36,16 @@ const HOST_SECRETS = [
 const SSH_HOST_KEY = /^ssh_host_.*_key$/
 
 /** By home folder, by place, and of ours; they need not exist. */
-export function secretPlaces(homes: readonly string[], controlFiles: readonly ControlFile[]): readonly SecretPlace[] {
+export function secretPlaces({
+  homes,
+  credentials,
+  controlFiles,
+}: {
+  readonly homes: readonly string[]
+  /** Files of installations that can hold registry credentials. */
+  readonly credentials: readonly string[]
+  readonly controlFiles: readonly ControlFile[]
+}): readonly SecretPlace[] {
   const ofHomes = homes.flatMap(home =>
     namesIn(home).map(name => ({ path: join(home, [name]), source: `default: secret list (~/${name})` })),
   )
@@ -44,6 +53,7 @@ export function secretPlaces(homes: readonly string[], controlFiles: readonly Co
   const ofHost = [...HOST_SECRETS, ...hostKeys.map(name => `/etc/ssh/${name}`)]
   const ours = controlFiles.filter(({ isSecret }) => isSecret === true)
   return [
+    ...credentials.map(path => ({ path, source: 'default: registry credentials' })),
     ...ofHomes,
     ...ofHost.map(path => ({ path, source: 'default: secret list of the host' })),
     ...ours.map(({ path, what }) => ({ path, source: `default: ${what}` })),

@@ -17,6 +17,7 @@ import { planLimits } from './launch-limits.js'
 import { orderMounts } from './mount-order.js'
 import { networkEnv, proxyPort } from './network-env.js'
 import { hideAppeared } from './policy-hides.js'
+import { stagedRefusal } from './policy-opened.js'
 import { hideHostSockets } from './policy-sockets.js'
 import { programInside } from './program-inside.js'
 import { planSeatbelt } from './seatbelt-plan.js'
@@ -54,7 +55,7 @@ export function planLaunch({
   proxy,
 }: PlanRequest): LaunchPlan | Refusal {
   const landed = hideAppeared(asked, facts)
-  const unheld = unheldRule(boundary, landed)
+  const unheld = unheldRule(boundary, landed) ?? stagedRefusal(landed.staged)
   if (unheld !== null) return unheld
   const online = networkEnv(landed, proxy)
   if (boundary === 'seatbelt') {

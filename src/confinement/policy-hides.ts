@@ -32,6 +32,8 @@ export interface HideContext {
   /** Paths of the system that are shown whatever the flags say. */
   readonly system: readonly string[]
   readonly homes: readonly string[]
+  /** Files that can hold registry credentials. */
+  readonly credentials: readonly string[]
   readonly controlFiles: readonly ControlFile[]
   /** The uid that launches have, where it is not ours. */
   readonly launchUid: number | null
@@ -75,7 +77,7 @@ export function landHides(context: HideContext): HideRules {
     else elsewhere.push({ path: rule.path, source: rule.source })
   }
   refuseTooMany([...hides.values()])
-  for (const secret of secretPlaces(context.homes, context.controlFiles)) {
+  for (const secret of secretPlaces(context)) {
     const found = landSecret(secret, context)
     if (found === null) continue
     if (!('identity' in found)) elsewhere.push(found)
@@ -108,14 +110,14 @@ function isShown(path: string, { reads, system }: Pick<HideContext, 'reads' | 's
 /** Null: nothing shows it, or a read rule names the very place. Without an identity: it is not there yet. */
 function landSecret(
   { path, source }: SecretPlace,
-  { reads, launchUid }: HideContext,
+  { reads, system, launchUid }: HideContext,
 ): LandedRule | HiddenElsewhere | null {
-  if (!reads.some(rule => isWithin(path, rule.path) || isWithin(rule.path, path))) return null
+  if (!isShown(path, { reads, system })) return null
   const landing = land(path, { cwd: '/' })
   // Who may not look at it, or finds a link that leads nowhere, may not read it either: a process has no more than our rights.
   if (landing instanceof Refusal) return null
   const { landed } = landing
-  const covered = reads.some(rule => rule.path !== landed && isWithin(landed, rule.path))
+  const covered = [...reads.map(rule => rule.path), ...system].some(open => open !== landed && isWithin(landed, open))
   if (!covered || reads.some(rule => rule.path === landed)) return null
   const isCovered = landing.exists && !isClosedTo(launchUid, landing)
   return isCovered ? ruleOf(landing, source) : { path: landed, source }

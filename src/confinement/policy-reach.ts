@@ -16,6 +16,7 @@ const MADE_INSIDE: Readonly<Record<string, string>> = {
   '/tmp': 'the private temporary folder',
   [HOME_INSIDE]: 'the private home folder',
   '/run/harness': 'the first program',
+  '/toolchain': 'the driver and the toolchains',
 }
 
 /** Folders that belong to the system: nobody's workspace, whatever else stands below them. */

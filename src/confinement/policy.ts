@@ -25,10 +25,11 @@ import { insideEnv } from './inside-env.js'
 import { LIMIT_KINDS } from './limit-units.js'
 import { type HideRules, landAsked, landHides, otherUid, unheldHides } from './policy-hides.js'
 import { everyHome, hostReads } from './policy-host.js'
-import { landSockets, socketLinks } from './policy-opened.js'
+import { landDriver, landSockets, socketLinks, toolchainLinks } from './policy-opened.js'
 import { landProtects } from './policy-protects.js'
 import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
 import { bindAncestors } from './self-binds.js'
+import { findToolchains } from './toolchains.js'
 import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
 
 /** Limits that hold unless `--limit` says otherwise (confinement.md §2). `output-total` is unset. */
@@ -55,13 +56,16 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes, gitCommit })
   const { gitOpen } = protection
   refuseControlFiles(protection, request)
-  const asked = [...request.read.map(readFlag), ...protection.gitReads]
+  const found = findToolchains(request.toolchain ?? [], workspace, facts)
+  const roots = found.toolchains.map(({ root: path, source }) => ({ path, source }))
+  const asked = [...request.read.map(readFlag), ...protection.gitReads, ...roots]
   const named = landReads(asked, workspace, facts)
   const owner = ownerOf(workspace.path)
   const cache = landCache({ request, workspace, owner, facts })
   const gitOwner = otherOwner(protection.repositories, facts.uid === 0 && owner.uid !== 0 ? owner.uid : facts.uid)
   const sockets = landSockets(request.allowSockets ?? [])
-  const opened = [...writes, ...gitOpen, ...sockets, ...listOf(cache)]
+  const driver = landDriver(request.driver, [...writes, ...gitOpen, ...listOf(cache)])
+  const opened = [...writes, ...gitOpen, ...sockets, ...listOf(cache), ...listOf(driver)]
   const wishes = landAsked(request.hide, [...named, ...opened].map(pathOf))
   const host = request.readHost === true ? hostReads(wishes) : { asked: [], reservations: [] }
   const reads = landReads([...asked, ...host.asked], workspace, facts)
@@ -71,6 +75,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     opened,
     system: systemPlaces(facts),
     homes: asked.length === 0 && host.asked.length === 0 ? facts.homes : everyHome(facts),
+    credentials: found.credentials,
     controlFiles: request.controlFiles,
     launchUid: otherUid(facts, owner),
   })
@@ -100,8 +105,8 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     programs: request.programs === null ? null : [...request.programs],
     env: insideEnv({
       extra: request.env,
-      more: { ...(cache === null ? {} : cacheEnv(CACHE_INSIDE)), ...ownerEnv(gitOwner, request.env) },
-      pathFolders: facts.pathFolders,
+      more: { ...found.env, ...(cache === null ? {} : cacheEnv(CACHE_INSIDE)), ...ownerEnv(gitOwner, request.env) },
+      pathFolders: [...found.toolchains.map(({ root }) => `${root}/bin`), ...facts.pathFolders],
       visible,
       notSearched: [workspace.path, ...[...writes, ...gitOpen].map(pathOf)],
     }),
@@ -119,15 +124,14 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     gitNamed: protection.gitNamed,
     gitOwner,
     protectStrict: request.protectStrict === true,
-    staged: [],
-    links: socketLinks(sockets, visible),
+    staged: listOf(driver),
+    toolchains: found.toolchains,
+    links: [...socketLinks(sockets, visible), ...toolchainLinks(found.toolchains)],
   })
 }
 
 /** Keys of a request that no boundary holds yet, by their flags. A wish that were passed over in silence would be taken for held. */
 const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
-  driver: '--driver',
-  toolchain: '--toolchain',
   containerUid: '--container-uid',
 }
 

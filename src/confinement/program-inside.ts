@@ -8,8 +8,8 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { Refusal } from '../errors.js'
-import { type Landing, land } from '../paths/resolve.js'
-import { judgeProgram } from '../supervise/program.js'
+import { isWithin, type Landing, land } from '../paths/resolve.js'
+import { judgeProgram, type NotStarted } from '../supervise/program.js'
 import { isVisible } from './policy-reach.js'
 import type { HostFacts, Policy } from './types.js'
 
@@ -50,7 +50,14 @@ function isNowhere(path: string): boolean {
   }
 }
 
-function judge(path: string, { name, policy, facts }: ProgramRequest): string | Refusal {
+function judge(asked: string, request: ProgramRequest): string | Refusal {
+  const { name, policy, facts } = request
+  const path = outside(asked, policy)
+  const staged = policy.staged.find(({ inside }) => inside === path)
+  if (staged !== undefined) {
+    const verdict = judgeProgram(staged.path)
+    return verdict === null ? staged.inside : notExecutable(name, staged.path, verdict)
+  }
   const landing = land(path, { cwd: '/' })
   if (landing instanceof Refusal || !landing.exists) return missing(name, [path])
   if (landing.type === 'folder') {
@@ -61,8 +68,18 @@ function judge(path: string, { name, policy, facts }: ProgramRequest): string | 
   const verdict = judgeProgram(landing.landed)
   if (verdict === null) return runnablePath(path, landing, policy, facts)
   if (verdict.code === 'program-missing') return missing(name, [path])
-  const details = { program: name, landed: landing.landed, is: verdict.code }
-  return new Refusal('program-not-executable', details, `${name} cannot be started: ${verdict.message}`)
+  return notExecutable(name, landing.landed, verdict)
+}
+
+/** A path through one of the links that the boundary makes inside, as it is outside. */
+function outside(path: string, { links }: Policy): string {
+  const link = links.find(each => isWithin(path, each.path))
+  return link === undefined ? path : `${link.target}${path.slice(link.path.length)}`
+}
+
+function notExecutable(program: string, landed: string, verdict: NotStarted): Refusal {
+  const details = { program, landed, is: verdict.code }
+  return new Refusal('program-not-executable', details, `${program} cannot be started: ${verdict.message}`)
 }
 
 function runnablePath(path: string, landing: Landing, policy: Policy, facts: HostFacts): string {

@@ -136,8 +136,10 @@ export interface Policy {
   readonly gitOwner: number | null
   /** Everything protected that appears is moved aside. */
   readonly protectStrict: boolean
-  /** Installations and the driver, each shown read-only at a place of its own. */
+  /** The driver, shown read-only at a place of its own; at most one. */
   readonly staged: readonly StagedRule[]
+  /** Installations of `--toolchain`: each is readable, on the PATH and linked from `/toolchain/NAME`. */
+  readonly toolchains: readonly StagedToolchain[]
   /** Links to make inside, each to a place that is shown. */
   readonly links: readonly { readonly path: string; readonly target: string; readonly source: string }[]
 }
@@ -153,8 +155,19 @@ export interface HiddenElsewhere {
 export interface StagedRule extends LandedRule {
   /** Path inside, below `/toolchain`. */
   readonly inside: string
-  /** Hex SHA-256 of a file's content; absent for a folder. */
-  readonly sha256?: string
+  /** Hex SHA-256 of its content. */
+  readonly sha256: string
+  /** Identity, size and times that the digest was made under: a file with others is not launched with. */
+  readonly stamp: string
+}
+
+export interface StagedToolchain {
+  readonly name: string
+  /** Landed folder of the installation. */
+  readonly root: string
+  readonly source: string
+  /** Hex SHA-256 of what is known of this kind of toolchain and of `root`, as JSON. */
+  readonly sha256: string
 }
 
 export type { HostFacts } from './machine-facts.js'

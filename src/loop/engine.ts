@@ -125,6 +125,7 @@ function emitStart({ emit, started, requestedModel, context, rates }: Conversati
     profiles: started.profiles,
     context: context.manifest,
     toolchains: started.toolchains,
+    ...(started.driver === undefined ? {} : { driver: started.driver }),
     mcp: started.mcp,
     credential_source: started.credential_source,
     confinement: started.confinement,

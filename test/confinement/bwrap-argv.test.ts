@@ -30,6 +30,17 @@ const GOLDEN: Readonly<Record<string, Partial<BwrapRequest>>> = {
       protects: [rule('/project/.git'), rule('/project/.mcp.json', 'file'), rule('/project/vendor/lib/.git')],
     }),
   },
+  opened: {
+    policy: policy({
+      reads: [rule('/home/user'), rule('/home/user/.nvm/v1'), rule('/project'), rule('/srv')],
+      hides: [rule('/home/user/.ssh'), rule('/srv/keys', 'file')],
+      sockets: [rule('/project/named.sock', 'file'), rule('/run/docker.sock', 'file')],
+      cache: rule('/home/user/.cache/b10x-harness/0123456789abcdef'),
+      staged: [{ ...rule('/home/user/drive', 'file'), inside: '/toolchain/driver', sha256: '', stamp: '' }],
+      links: [{ path: '/toolchain/node', target: '/home/user/.nvm/v1', source: 'test' }],
+      nesting: true,
+    }),
+  },
   'reads-and-hides': {
     policy: policy({
       workspace: rule('/home/user/work/app'),

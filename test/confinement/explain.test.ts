@@ -12,7 +12,27 @@ const shown = policy({
   protects: [rule('/project/out/.git', 'folder', 'default: .git')],
   watched: [{ path: '/project/out/.envrc', source: 'default: .envrc' }],
   hides: [rule('/project/.env', 'file', '--hide .env')],
-  hiddenElsewhere: [{ path: '/elsewhere', source: '--hide /elsewhere' }],
+  hiddenElsewhere: [
+    { path: '/elsewhere', source: '--hide /elsewhere' },
+    { path: '/home/user/.aws', source: 'default: secret list (~/.aws)' },
+    { path: '/project', glob: '**/*.pem', source: '--hide **/*.pem' },
+  ],
+  nesting: true,
+  sockets: [rule('/run/docker.sock', 'file', '--allow-socket /var/run/docker.sock')],
+  cache: rule('/home/user/.cache/b10x-harness/0123456789abcdef', 'folder', '--cache'),
+  staged: [
+    {
+      ...rule('/home/user/drive', 'file', '--driver drive'),
+      inside: '/toolchain/driver',
+      sha256: 'd'.repeat(64),
+      stamp: '',
+    },
+  ],
+  toolchains: [{ name: 'node', root: '/home/user/.nvm/v1', source: '--toolchain node', sha256: 'e'.repeat(64) }],
+  links: [
+    { path: '/var/run/docker.sock', target: '/run/docker.sock', source: '--allow-socket /var/run/docker.sock' },
+    { path: '/toolchain/node', target: '/home/user/.nvm/v1', source: '--toolchain node' },
+  ],
   env: { PATH: '/usr/bin', SPLIT: 'a\nb', HOME: '/home/agent' },
   controlFiles: [{ path: '/home/user/hooks.json', what: 'the hooks file' }],
 })

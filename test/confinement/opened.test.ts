@@ -2,7 +2,19 @@
  * What the flags beside folders open, tried for real: as the user the tests run as and, as root, in the workspace of an ordinary
  * user, whose uid launches then have.
  */
-import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -10,13 +22,13 @@ import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
 import { cachePlace } from '../../src/confinement/cache-folder.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { landPolicy } from '../../src/confinement/policy.js'
-import type { ControlFile, PolicyRequest } from '../../src/confinement/types.js'
+import type { ControlFile, HostFacts, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { hintsFor } from '../../src/tools/hints.js'
 import { NOBODY } from '../support/children.js'
-import { request } from '../support/confinement-fakes.js'
+import { DEBIAN, request } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
 import { scratch } from '../support/scratch.js'
 
@@ -386,4 +398,122 @@ t.test('what programs say when they are refused is explained by the rule that re
     )
   }
   await boundary.close()
+})
+
+/** An installation of each kind below a home folder, with programs that say where they are. */
+function installations(t: Test): { readonly home: string; readonly ws: string; readonly facts: HostFacts } {
+  const { base, ws } = placeFor(t, own)
+  const home = join(base, 'home')
+  const program = (path: string): void => {
+    mkdirSync(join(home, path, '..'), { recursive: true })
+    writeFileSync(join(home, path), '#!/bin/sh\necho "$0"\n', { mode: 0o755 })
+  }
+  for (const path of ['.nvm/v1/bin/node', 'sdk/go1/bin/go', '.rustup/toolchains/stable/bin/cargo', '.cargo/bin/rustup'])
+    program(path)
+  program('.pyenv/shims/python3')
+  for (const folder of [
+    '.nvm/v1/lib/node_modules',
+    '.nvm/v1/etc',
+    'sdk/go1/src/runtime',
+    '.rustup/toolchains/stable/lib/rustlib',
+    'bin',
+  ])
+    mkdirSync(join(home, folder), { recursive: true })
+  symlinkSync('rustup', join(home, '.cargo/bin/cargo'))
+  symlinkSync('../.nvm/v1/bin/node', join(home, 'bin/node'))
+  writeFileSync(join(home, '.rustup/settings.toml'), 'version = "12"\ndefault_toolchain = "stable"\n')
+  writeFileSync(join(home, '.nvm/v1/etc/npmrc'), '//registry/:_authToken=secret')
+  writeFileSync(join(home, '.cargo/credentials.toml'), 'secret')
+  const pathFolders = [
+    ...['bin', 'sdk/go1/bin', '.cargo/bin', '.pyenv/shims'].map(name => join(home, name)),
+    '/usr/bin',
+  ]
+  return { home, ws, facts: { ...DEBIAN, home, homes: [home], pathFolders } }
+}
+
+t.test('--toolchain finds the installations of a home folder and shows nothing else of it', { skip }, async t => {
+  const { home, ws, facts } = installations(t)
+  const real = { ...(await readHostFacts()), homes: [home], pathFolders: facts.pathFolders }
+  const boundary = await openBoundary({
+    confine: 'bubblewrap',
+    request: request(ws, { toolchain: ['node', 'rust', 'go'] }),
+    facts: real,
+    runId: '00112233aabbccdd',
+    onEvent: () => {},
+    probe: 'launch',
+  })
+  if (boundary instanceof Refusal) throw boundary
+  const { out } = await ran(
+    boundary,
+    'node; go; cargo; /toolchain/node/bin/node; ls /toolchain; ls -A "$1"; cat "$1/.nvm/v1/etc/npmrc"; ls "$1/.cargo"; echo $GOTOOLCHAIN; touch "$1/sdk/go1/x"',
+    home,
+  )
+  t.same(out.trim().split('\n'), [
+    join(home, '.nvm/v1/bin/node'),
+    join(home, 'sdk/go1/bin/go'),
+    join(home, '.rustup/toolchains/stable/bin/cargo'),
+    '/toolchain/node/bin/node',
+    ...['go', 'node', 'rust'],
+    ...['.nvm', '.rustup', 'sdk'],
+    'local',
+  ])
+  const named = await boundary.run({ argv: ['/toolchain/go/bin/go'], purpose: 'tool' })
+  t.match(named, { ending: { kind: 'exited', status: 0 } }, 'also as the program of a launch')
+  t.match(boundary.policy.toolchains, [{ name: 'node', root: join(home, '.nvm/v1'), sha256: /^[0-9a-f]{64}$/ }, {}, {}])
+  await boundary.close()
+})
+
+t.test('--toolchain auto takes what the workspace has files of; what is no installation refuses', async t => {
+  const { ws, home, facts } = installations(t)
+  const names = (toolchain: string[]) =>
+    landPolicy(request(ws, { toolchain }), facts).toolchains.map(({ name }) => name)
+  t.same(names(['auto']), [])
+  writeFileSync(join(ws, 'go.mod'), '')
+  writeFileSync(join(ws, 'setup.py'), '')
+  t.same(names(['auto']), ['go'], 'a shim of python is passed over')
+  t.same(names(['auto', 'node']), ['node', 'go'])
+  const refused = (toolchain: string[], over: Partial<HostFacts> = {}): unknown => {
+    try {
+      return landPolicy(request(ws, { toolchain }), { ...facts, ...over })
+    } catch (error) {
+      return error
+    }
+  }
+  t.match(refused(['python']), { code: 'unsupported-rule', message: /shim/ })
+  t.match(refused(['go'], { pathFolders: ['/usr/share'] }), { code: 'unsupported-rule', message: /no go in PATH/ })
+  t.match(refused(['perl']), { code: 'bad-arguments', message: /node, python, rust, go/ })
+  t.match(refused(['']), { code: 'bad-arguments' })
+  rmSync(join(home, '.rustup/settings.toml'))
+  t.match(refused(['rust']), { code: 'unsupported-rule', message: /default toolchain/ })
+  writeFileSync(join(home, 'bin/go'), '#!/bin/sh\n', { mode: 0o755 })
+  mkdirSync(join(home, 'src/runtime'), { recursive: true })
+  t.match(refused(['go']), { code: 'unsupported-rule', message: /is or holds/ }, 'never a whole home folder')
+})
+
+t.test('--driver is one file by its content', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  const driver = join(base, 'driver.sh')
+  writeFileSync(driver, '#!/bin/sh\necho "driven $1"\n', { mode: 0o755 })
+  const boundary = await opened(ws, { driver })
+  if (boundary instanceof Refusal) throw boundary
+  const sha256 = createHash('sha256').update('#!/bin/sh\necho "driven $1"\n').digest('hex')
+  t.match(boundary.policy.staged, [{ path: driver, inside: '/toolchain/driver', sha256 }])
+  t.match(await ran(boundary, '/toolchain/driver here; echo x > /toolchain/driver; ls "$1" 2>/dev/null', driver), {
+    out: 'driven here\n',
+  })
+  const outcome = await boundary.run({ argv: ['/toolchain/driver', 'first'], purpose: 'tool' })
+  if (outcome instanceof Refusal) throw outcome
+  t.equal(renderCaptured(outcome.stdout).text, 'driven first\n', 'as the program of a launch')
+  writeFileSync(driver, '#!/bin/sh\necho "other"\n')
+  t.match(await boundary.run({ argv: ['true'], purpose: 'tool' }), { code: 'changed-while-checked' })
+  await boundary.close()
+  writeFileSync(join(ws, 'd'), '')
+  const cases: [parts: Partial<PolicyRequest>, code: string][] = [
+    [{ driver: base }, 'not-a-file'],
+    [{ driver: join(base, 'none') }, 'missing'],
+    [{ driver: join(ws, 'd'), writeSubtrees: ['.'] }, 'control-file-inside'],
+    [{ driver, hide: [driver] }, 'hidden'],
+    [{ driver, read: ['/toolchain'] }, 'missing'],
+  ]
+  for (const [parts, code] of cases) t.equal(((await opened(ws, parts)) as Refusal).code, code, JSON.stringify(parts))
 })

@@ -82,6 +82,7 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     gitOwner: null,
     protectStrict: false,
     staged: [],
+    toolchains: [],
     links: [],
     ...parts,
   }

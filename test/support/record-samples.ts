@@ -104,6 +104,7 @@ export const EVENTS: ByKind<HarnessEvent> = {
       },
     ],
     toolchains: [{ name: 'node', source: '/usr/bin/node', sha256: SHA256 }],
+    driver: { program: '/opt/driver', sha256: 'a'.repeat(64) },
     mcp: [
       {
         connection: 'tickets',

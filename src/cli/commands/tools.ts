@@ -5,7 +5,7 @@ import { catalogueAnswer } from '../../tools/verbs.js'
 import { documentNames } from '../document-options.js'
 import type { Io } from '../io.js'
 import { printJson } from '../print.js'
-import { openSurroundings } from '../surroundings.js'
+import { openSurroundings, stagedFacts } from '../surroundings.js'
 import { tellWarnings } from '../tell-warnings.js'
 import type { Invocation } from './invocation.js'
 
@@ -13,7 +13,7 @@ export async function tools({ given }: Invocation, io: Io): Promise<number> {
   const runId = randomHex(8)
   const surroundings = await openSurroundings({ command: 'tools', given, io, runId, emit: () => {} })
   try {
-    const { tools: port, reach, effects, programs, documents, warnings } = surroundings
+    const { boundary, tools: port, reach, effects, programs, documents, warnings } = surroundings
     const answer = {
       workspace: reach.workspace.path,
       surface: port.surface,
@@ -22,7 +22,7 @@ export async function tools({ given }: Invocation, io: Io): Promise<number> {
       mcp: [],
       withheld: port.withheld,
       ...documentNames(documents),
-      driver: null,
+      driver: stagedFacts(boundary?.policy).driver ?? null,
     }
     printJson(io, `${JSON.stringify(answer, null, 2)}\n`)
     for (const { tool, reason } of port.withheld) io.err.write(`note: ${tool} withheld: ${reason}\n`)

@@ -38,6 +38,12 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
       repeat,
     ],
     ['--allow-socket', 'PATH', 'let processes reach a unix socket of the host', repeat],
+    ['--driver', 'PATH', 'show one file read-only at /toolchain/driver, its SHA-256 in the record'],
+    [
+      '--toolchain',
+      'NAMES',
+      'show installations of node, python, rust or go (with commas), or auto for those that the workspace has files of',
+    ],
     ['--allow-nesting', null, 'let programs make sandboxes of their own inside (browsers, bubblewrap, unshare)'],
   ]),
   ...built(
@@ -47,8 +53,6 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
   // Known, not built: each is refused by name.
   ...planned(CONFINED, [
     ['--substrate', 'SOCKET', ''],
-    ['--driver', 'PATH', ''],
-    ['--toolchain', 'NAMES', ''],
     ['--toolchain-spec', 'FILE', '', repeat],
     ['--container-uid', 'N', ''],
   ]),

@@ -1,0 +1,162 @@
+/**
+ * `--toolchain`: installations of the operator's, wherever they are, read-only and on the PATH (contract §21). Each is shown at its own
+ * place, because its scripts name it by that, and linked from `/toolchain/NAME`. Registry credentials that an installation holds are
+ * hidden, and its caches are those of the boundary's own HOME.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { Refusal } from '../errors.js'
+import { isWithin, join, land } from '../paths/resolve.js'
+import { shown } from '../paths/walk.js'
+import type { HostFacts, LandedRule, StagedToolchain } from './types.js'
+
+interface Builtin {
+  /** Looked for on the PATH; the first that is there tells where the installation is. */
+  readonly programs: readonly string[]
+  /** One of them is below every installation of its kind. */
+  readonly proofs: readonly string[]
+  /** Files of the workspace by which `auto` chooses it. */
+  readonly markers: readonly string[]
+  /** Files below the installation that can hold registry credentials. */
+  readonly credentials: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+export const TOOLCHAINS: Readonly<Record<string, Builtin>> = {
+  node: {
+    programs: ['node'],
+    proofs: ['lib/node_modules', 'include/node', 'share/doc/node', 'share/nodejs', 'share/doc/nodejs'],
+    markers: ['package.json'],
+    credentials: ['etc/npmrc', '.npmrc'],
+    env: {},
+  },
+  python: {
+    programs: ['python3', 'python'],
+    proofs: ['lib/python3', 'lib/python3.9', ...[10, 11, 12, 13, 14, 15, 16].map(minor => `lib/python3.${minor}`)],
+    markers: ['pyproject.toml', 'requirements.txt', 'setup.py', 'setup.cfg'],
+    credentials: ['pip.conf', 'etc/pip.conf', '.pypirc'],
+    env: {},
+  },
+  rust: {
+    programs: ['cargo', 'rustc'],
+    proofs: ['lib/rustlib'],
+    markers: ['Cargo.toml'],
+    credentials: ['.cargo/credentials.toml', '.cargo/credentials'],
+    env: {},
+  },
+  go: {
+    programs: ['go'],
+    proofs: ['pkg/tool', 'src/runtime', 'pkg/include'],
+    markers: ['go.mod'],
+    credentials: [],
+    // Else another version would be fetched, and without a network every command would fail.
+    env: { GOTOOLCHAIN: 'local' },
+  },
+}
+
+export interface FoundToolchains {
+  readonly toolchains: readonly StagedToolchain[]
+  readonly env: Readonly<Record<string, string>>
+  /** Files that can hold credentials, to be hidden where something shows them. */
+  readonly credentials: readonly string[]
+}
+
+/**
+ * Finds each of `asked` on the PATH. `auto` stands for those that the workspace has a marker of and that are installed. Throws
+ * `bad-arguments` for an unknown name and `unsupported-rule` for one that is not installed or is no installation of its own.
+ */
+export function findToolchains(
+  asked: readonly string[],
+  workspace: LandedRule,
+  facts: Pick<HostFacts, 'pathFolders' | 'homes'>,
+): FoundToolchains {
+  const toolchains: StagedToolchain[] = []
+  for (const name of [...new Set(asked.flatMap(name => (name === 'auto' ? Object.keys(TOOLCHAINS) : [name])))]) {
+    const builtin = Object.hasOwn(TOOLCHAINS, name) ? TOOLCHAINS[name] : undefined
+    if (builtin === undefined) throw unknownName(name)
+    const isAuto = !asked.includes(name)
+    if (isAuto && !builtin.markers.some(marker => existsSync(join(workspace.path, [marker])))) continue
+    const root = rootOf(name, builtin, facts)
+    const why = typeof root === 'string' ? root : unusable(root.path, workspace, facts)
+    if (why !== null && isAuto) continue
+    if (why !== null || typeof root === 'string') throw cannot(name, why ?? '')
+    const source = `--toolchain ${isAuto ? 'auto' : name}`
+    toolchains.push({ name, root: root.path, source, sha256: digest(name, root.path, builtin) })
+  }
+  const builtins = toolchains.flatMap(({ name }) => TOOLCHAINS[name] ?? [])
+  return {
+    toolchains,
+    env: Object.assign({}, ...builtins.map(({ env }) => env)),
+    credentials: toolchains.flatMap(({ name, root }) =>
+      (TOOLCHAINS[name]?.credentials ?? []).map(path => `${root}/${path}`),
+    ),
+  }
+}
+
+/** Where the installation is, or why there is none. */
+function rootOf(
+  name: string,
+  { programs, proofs }: Builtin,
+  { pathFolders, homes }: Pick<HostFacts, 'pathFolders' | 'homes'>,
+): { readonly path: string } | string {
+  for (const folder of pathFolders) {
+    const program = programs.map(each => join(folder, [each])).find(existsSync)
+    if (program === undefined) continue
+    const landing = land(program, { cwd: '/' })
+    if (landing instanceof Refusal || !landing.exists || landing.type !== 'file') continue
+    const { landed } = landing
+    const root = isRustup(program, landed) ? rustupDefault(homes) : rootAbove(landed)
+    if (root === null) return `${shown(program)} is rustup, and no default toolchain of it is installed`
+    if (root !== undefined && proofs.some(proof => existsSync(join(root, [proof])))) return { path: root }
+    return `${shown(program)} is no part of an installation of ${name} (a shim perhaps): put the folder of the real one first in PATH`
+  }
+  return `there is no ${programs.join(' or ')} in PATH`
+}
+
+function rootAbove(program: string): string | undefined {
+  return basename(dirname(program)) === 'bin' ? dirname(dirname(program)) : undefined
+}
+
+/** Its programs are links to one that starts the real ones by its settings. */
+function isRustup(program: string, landed: string): boolean {
+  return basename(landed).startsWith('rustup') || dirname(program).endsWith('/.cargo/bin')
+}
+
+/** The folder of the default toolchain (rustup book, "Overrides"); null: there is none. */
+function rustupDefault(homes: readonly string[]): string | null {
+  for (const home of homes) {
+    try {
+      const settings = readFileSync(`${home}/.rustup/settings.toml`, 'utf8')
+      const name = /^default_toolchain\s*=\s*"([A-Za-z0-9._-]+)"/m.exec(settings)?.[1]
+      const landing = name === undefined ? null : land(`${home}/.rustup/toolchains/${name}`, { cwd: '/' })
+      if (landing !== null && !(landing instanceof Refusal) && landing.exists) return landing.landed
+    } catch {
+      // Another home may have it.
+    }
+  }
+  return null
+}
+
+/** Why a folder is too much to show, or null. */
+function unusable(root: string, workspace: LandedRule, { homes }: Pick<HostFacts, 'homes'>): string | null {
+  const held = [...homes, workspace.path].find(folder => isWithin(folder, root))
+  if (root !== '/' && held === undefined) return null
+  return `${shown(root)} would have to be shown, which is or holds ${held === undefined ? 'everything' : shown(held)}`
+}
+
+function digest(name: string, root: string, builtin: Builtin): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ name, root, ...builtin }))
+    .digest('hex')
+}
+
+function cannot(name: string, why: string): Refusal {
+  const rule = `--toolchain ${name}`
+  return new Refusal('unsupported-rule', { rule, why }, `${rule}: ${why}`)
+}
+
+function unknownName(name: string): Refusal {
+  const text = `--toolchain ${JSON.stringify(name)}: write auto, or of ${Object.keys(TOOLCHAINS).join(', ')} what is needed`
+  return new Refusal('bad-arguments', { argument: '--toolchain' }, text)
+}
