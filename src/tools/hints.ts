@@ -6,6 +6,8 @@
  */
 import { posix } from 'node:path'
 import type { Policy } from '../confinement/types.js'
+import type { Outcome } from '../outcome.js'
+import { isWithin } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 
 /** What of the policy a hint is matched against. What is absent explains nothing. */
@@ -15,7 +17,10 @@ export interface HintPolicy {
   readonly network: 'none' | 'allow-list'
   /** What relative paths of an output are taken to be relative to: the landed working folder. */
   readonly cwd?: string
-  readonly landed?: Pick<Policy, 'hides' | 'protects' | 'selfBinds' | 'nesting' | 'cache'>
+  readonly landed?: Pick<Policy, 'hides' | 'protects' | 'selfBinds' | 'nesting' | 'cache'> &
+    Partial<Pick<Policy, 'writes'>>
+  /** Where it ran. Absent: what only one boundary does explains nothing. */
+  readonly boundary?: Outcome['confinement']['boundary']
 }
 
 export interface Hint {
@@ -52,7 +57,7 @@ function ruleIn<Rule extends { readonly path: string }>(
 ): Rule | undefined {
   if (rules.length === 0) return undefined
   const byPath = new Map(rules.map(rule => [rule.path, rule]))
-  for (const [word] of line.slice(0, LINE_CHARS_MAX).matchAll(/[^\s'"\u2018\u2019`:,;()<>=]+/g)) {
+  for (const [word] of line.slice(0, LINE_CHARS_MAX).matchAll(WORD)) {
     for (let at = posix.resolve(cwd, word); at !== '/'; at = posix.dirname(at)) {
       const rule = byPath.get(at)
       if (rule !== undefined) return rule
@@ -62,6 +67,32 @@ function ruleIn<Rule extends { readonly path: string }>(
 }
 
 const LINE_CHARS_MAX = 2_000
+
+/** What may be a path in words of a program. */
+const WORD = /[^\s'"\u2018\u2019`:,;()<>=]+/g
+
+/**
+ * Under Landlock: the folder in which a word of `line` would be a name, where that folder holds something that the boundary keeps
+ * closed by opening what stands beside it. One that is closed itself has a hint of its own.
+ */
+function folderWithoutNames(
+  line: string,
+  policy: HintPolicy,
+): { readonly folder: string; readonly holds: string } | null {
+  const { landed, boundary, cwd = '/' } = policy
+  if (boundary !== 'landlock' || landed === undefined) return null
+  const closed = [...landed.protects, ...landed.hides].map(({ path }) => path)
+  const words = [...line.slice(0, LINE_CHARS_MAX).matchAll(WORD)].map(([word]) => word)
+  const paths = words.filter(word => word.includes('/'))
+  // A bare word may be any word of the sentence; it counts where nothing in it is plainly a path.
+  for (const word of paths.length > 0 ? paths : words) {
+    const folder = posix.dirname(posix.resolve(cwd, word))
+    const granted = (landed.writes ?? []).some(grant => isWithin(folder, grant.path))
+    const holds = granted ? closed.find(path => path !== folder && isWithin(path, folder)) : undefined
+    if (holds !== undefined) return { folder, holds }
+  }
+  return null
+}
 
 /** From the narrow to the wide. */
 const ROWS: readonly Row[] = [
@@ -100,6 +131,26 @@ const ROWS: readonly Row[] = [
       return busy === undefined
         ? null
         : `${shown(busy.path)} holds something protected or hidden, so it cannot be moved or removed`
+    },
+  },
+  {
+    rule: 'network',
+    access: true,
+    words: /\b(?:socket|bind|listen|connect)\b.*(?:\bEPERM\b|operation not permitted)/i,
+    explain: ({ boundary }) =>
+      boundary === 'landlock'
+        ? 'the boundary landlock opens no socket, not even on loopback or to a unix socket'
+        : null,
+  },
+  {
+    rule: 'closed-folder',
+    access: true,
+    words: REFUSED,
+    explain(policy, line) {
+      const found = folderWithoutNames(line, policy)
+      return found === null
+        ? null
+        : `${shown(found.folder)} holds ${shown(found.holds)}, and in such a folder the boundary landlock lets no name be made, renamed or removed: write into a file that is there, or in a folder below; the operator can grant a folder that holds nothing protected, or use --confine bubblewrap`
     },
   },
   {

@@ -112,7 +112,9 @@ function told(
   const stderr = renderCaptured(outcome.stderr)
   const clean = ending.kind === 'exited' && ending.status === 0
   const hints: readonly Hint[] = [
-    ...(clean ? [] : hintsFor(`${stdout.text}\n${stderr.text}`, tool.hints)),
+    ...(clean
+      ? []
+      : hintsFor(`${stdout.text}\n${stderr.text}`, { ...tool.hints, boundary: outcome.confinement.boundary })),
     ...(outcome.network_denied ?? []).slice(0, DENIALS_HINTED_MAX).map(denialHint),
     ...(outcome.output_held ? [LEFT_BEHIND] : []),
   ]

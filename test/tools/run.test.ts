@@ -252,6 +252,31 @@ const LANDED = policy({
 })
 const SPOKEN = { writes: ['out'], network: 'none', cwd: '/project', landed: LANDED } as const
 
+t.test('hints that only Landlock explains', async t => {
+  const landed = policy({
+    writes: [rule('/project/out')],
+    protects: [rule('/project/out/.git', 'folder', 'default: .git')],
+  })
+  const spoken = { writes: ['out'], network: 'none', cwd: '/project/out', landed } as const
+  const cases: readonly [output: string, rule: string][] = [
+    ["touch: cannot touch 'new': Permission denied", 'closed-folder'],
+    ["mv: cannot move 'a' to 'b': Permission denied", 'closed-folder'],
+    ["EACCES: permission denied, open '/project/out/package-lock.json.123'", 'closed-folder'],
+    ['touch: cannot touch .git/x: Permission denied', 'protected'],
+    ["touch: cannot touch 'deep/new': Permission denied", 'permission'],
+    ["touch: cannot touch '/elsewhere/new': Permission denied", 'permission'],
+    ['Error: listen EPERM: operation not permitted 127.0.0.1:3000', 'network'],
+    ['socket: Operation not permitted', 'network'],
+  ]
+  for (const [output, expected] of cases) {
+    t.equal(hintsFor(output, { ...spoken, boundary: 'landlock' })[0]?.rule, expected, output)
+    const elsewhere = hintsFor(output, { ...spoken, boundary: 'bubblewrap' })[0]?.rule
+    t.equal(elsewhere, expected === 'protected' ? 'protected' : 'permission', 'and no other boundary')
+  }
+  const [hint] = hintsFor('mkdir: new: Permission denied', { ...spoken, boundary: 'landlock' })
+  t.match(hint?.text, /"\/project\/out" holds "\/project\/out\/.git".*write into a file that is there/)
+})
+
 const BY_RULE: readonly [output: string, rule: string, text: RegExp | null][] = [
   ['cat: .env: Permission denied', 'hidden', /"\/project\/\.env" is hidden \("--hide \.env"\)$/],
   [
