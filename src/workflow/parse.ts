@@ -4,6 +4,7 @@ import { FLOW_BYTES_MAX, FLOW_TREE_DEPTH_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import { type JsonDefect, type Placed, readStrictJson } from '../hooks/strict-json.js'
 import { type Flow, flowOf } from './document.js'
+import { readPlainYaml } from './plain-yaml.js'
 import { readYaml } from './yaml-tree.js'
 
 const READERS: Readonly<Record<string, (bytes: Uint8Array) => Placed | JsonDefect>> = {
@@ -44,7 +45,8 @@ function json(bytes: Uint8Array): Placed | JsonDefect {
 
 function yaml(bytes: Uint8Array): Placed | JsonDefect {
   try {
-    return readYaml(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return readPlainYaml(text) ?? readYaml(text)
   } catch (error) {
     if (error instanceof TypeError) return { message: 'it is not valid UTF-8', place: null }
     throw error
