@@ -5,7 +5,14 @@
  */
 import type { FlowEvent } from './flow-events.js'
 import type { Json, JsonObject } from './json.js'
-import type { AppliedConfinement, AppliedLimit, Gap, NetworkDenialWhy, OutcomeRecord } from './outcome.js'
+import type {
+  AppliedConfinement,
+  AppliedLimit,
+  ContainerHolds,
+  Gap,
+  NetworkDenialWhy,
+  OutcomeRecord,
+} from './outcome.js'
 
 export interface Withheld {
   readonly tool: string
@@ -123,6 +130,8 @@ export interface StartedEvent {
     readonly applied: AppliedConfinement['applied']
     readonly gaps: readonly Gap[]
     readonly limits: readonly AppliedLimit[]
+    /** Present with the boundary `container`: what it holds, as it was seen. */
+    readonly container?: ContainerHolds
   }
   readonly path_scrubbed: readonly { readonly entry: string; readonly why: string }[]
 }

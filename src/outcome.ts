@@ -46,12 +46,34 @@ export interface Gap {
   readonly why: string
 }
 
+/** What a container around us holds, as it was seen; of the boundary `container` alone. */
+export interface ContainerHolds {
+  /** What says that it is one, a sentence each. */
+  readonly signs: readonly string[]
+  readonly engine: 'docker' | 'podman' | 'kubernetes' | 'unknown'
+  /** Of the commands, as numbered in the container. */
+  readonly uid: number
+  /** The bounding set in hexadecimal digits (capabilities(7)); null: not told. */
+  readonly capabilities: string | null
+  /** Of this process; the commands have it set in any case. Null: not told. */
+  readonly no_new_privs: boolean | null
+  /** 0 none, 1 strict, 2 a filter of the engine's; null: not told. */
+  readonly seccomp: number | null
+  readonly user_namespace: boolean
+  readonly read_only_root: boolean
+  /** Mount points, at most 50. */
+  readonly writable_mounts: readonly string[]
+  readonly network_interfaces: readonly string[]
+}
+
 /** What confined a launch, as applied, never as asked for. */
 export interface AppliedConfinement {
   readonly boundary: BoundaryName | 'none'
   readonly applied: readonly Guarantee[]
   readonly gaps: readonly Gap[]
   readonly limits: readonly AppliedLimit[]
+  /** Present with the boundary `container`. */
+  readonly container?: ContainerHolds
 }
 
 /**

@@ -20,9 +20,6 @@ const CHOICES: readonly ConfineChoice[] = [
   'container',
 ]
 
-/** Those that a refusal may advise: the others are known by name and do not stand. */
-const ADVISED = CHOICES.filter(name => name !== 'container')
-
 /** Commands whose work is to launch: `off` is refused there and `auto` is the default (decisions 1). */
 const LAUNCHES: ReadonlySet<CommandName> = new Set(['exec', 'explain', 'doctor'])
 
@@ -31,7 +28,7 @@ export function confineChoice(command: CommandName, given: Given): ConfineChoice
   const choice = word ?? (LAUNCHES.has(command) ? 'auto' : 'off')
   const known = CHOICES.find(name => name === choice)
   if (known === undefined) {
-    const advised = ADVISED.filter(name => name !== 'off' || !LAUNCHES.has(command))
+    const advised = CHOICES.filter(name => name !== 'off' || !LAUNCHES.has(command))
     throw new Refusal(
       'boundary-unknown',
       { name: choice, known: advised },
@@ -100,5 +97,24 @@ export function policyRequest(given: Given, { cwd, env, controlFiles, programs }
     toolchain: namesOf(given.one('--toolchain')),
     nesting: given.has('--allow-nesting'),
     ...(cgroupRoot === undefined ? {} : { cgroupRoot: resolve(cwd, cgroupRoot) }),
+    ...containerUid(given),
   }
+}
+
+/** Greatest number of a user: the one above means "none" to the kernel (setuid(2)). */
+const UID_MAX = 4_294_967_294
+
+/** `--container-uid N`: a user that is not root, in the boundary `container` alone. */
+function containerUid(given: Given): Pick<PolicyRequest, 'containerUid'> {
+  const word = given.one('--container-uid')
+  if (word === undefined) return {}
+  const told = given.told('--container-uid')
+  if (given.one('--confine') !== 'container') {
+    const text = `${told} ${word}: only --confine container runs commands as another user; add that, or leave it out`
+    throw new Refusal('bad-arguments', { argument: '--container-uid' }, text)
+  }
+  const uid = /^\d{1,10}$/.test(word) ? Number(word) : 0
+  if (uid >= 1 && uid <= UID_MAX) return { containerUid: uid }
+  const text = `${told} ${word}: write the number of a user, 1 to ${UID_MAX}`
+  throw new Refusal('bad-arguments', { argument: '--container-uid' }, text)
 }

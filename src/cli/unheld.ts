@@ -11,6 +11,7 @@ const NEED_A_BOUNDARY = [
   '--limit',
   '--env',
   '--cgroup-root',
+  '--container-uid',
   '--read-host',
   '--cache',
   '--grant',

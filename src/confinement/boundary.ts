@@ -225,7 +225,7 @@ export class Boundary {
   /** The proxy of a launch is there before its plan and goes with it, whatever happens. */
   async #launchIn(name: BoundaryName, request: RunRequest, planFor: PlanFor): Promise<Outcome | Refusal> {
     const { network } = this.policy
-    if (name === 'landlock') this.#facts = await withLandlock(this.#facts)
+    if (name === 'landlock' || name === 'container') this.#facts = await withLandlock(this.#facts)
     const gate = network === null ? undefined : await Gate.open(name, network, this.#standing.options.network)
     try {
       const plan = planFor(name, gate?.place)

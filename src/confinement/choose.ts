@@ -16,13 +16,15 @@ const BUILT: Readonly<Record<HostFacts['platform'], readonly BoundaryName[]>> = 
   other: [],
 }
 
+/** Of Linux, chosen by their names whatever else is there; `container` in no other way. */
+const BY_NAME: ReadonlySet<ConfineChoice> = new Set(['landlock', 'container'])
+
 /** What a refusal may advise: boundaries that stand somewhere. */
-const ADVISED: readonly BoundaryName[] = Object.values(BUILT).flat()
+const ADVISED: readonly BoundaryName[] = [...Object.values(BUILT).flat(), 'container']
 
 /**
  * The boundaries to try, strongest first; at least one. Refuses `confinement-off` for `off`, `boundary-unknown` for a
- * name that is none, `not-built-yet` for one that is named and does not stand, `boundary-unavailable` where this machine
- * has none.
+ * name that is none, `boundary-unavailable` where this machine has none.
  */
 export function chooseBoundary(choice: ConfineChoice, facts: HostFacts): readonly BoundaryName[] | Refusal {
   if (choice === 'off') {
@@ -41,12 +43,10 @@ export function chooseBoundary(choice: ConfineChoice, facts: HostFacts): readonl
     return new Refusal('boundary-unknown', { name: choice, known: ADVISED }, text)
   }
   // Whether there is Landlock is told by a plan for it, which everything but the choice of a name leads to.
-  if (choice === 'landlock' && facts.platform === 'linux') return [choice]
+  if (BY_NAME.has(choice) && facts.platform === 'linux') return [choice]
   if (built.includes(choice)) return problemOf(facts) ?? [choice]
   if (choice === 'seatbelt') return seatbeltProblem(facts) ?? [choice]
-  if (facts.platform !== 'linux' && choice !== 'container') return unavailable(facts, choice)
-  const text = `the boundary ${choice} is not built yet, and nothing was run; on Linux --confine auto works`
-  return new Refusal('not-built-yet', { option: `--confine ${choice}` }, text)
+  return unavailable(facts, choice)
 }
 
 function unavailable({ platform }: HostFacts, boundary: string = 'auto'): Refusal {
@@ -84,6 +84,6 @@ function landlockAlone(facts: HostFacts, problem: Refusal<'boundary-unavailable'
 
 /** The facts with what `choice` has to know before one is chosen; asking costs a process, so only where it may come to Landlock at once. */
 export async function factsForChoice(choice: ConfineChoice, facts: HostFacts): Promise<HostFacts> {
-  const atOnce = choice === 'landlock' || (choice === 'auto' && facts.bwrap === null)
+  const atOnce = BY_NAME.has(choice) || (choice === 'auto' && facts.bwrap === null)
   return atOnce && facts.platform === 'linux' ? await withLandlock(facts) : facts
 }

@@ -10,6 +10,7 @@ import { isWithin, land } from '../paths/resolve.js'
 import { BRIDGE_INSIDE, BRIDGE_PROGRAM } from './bridge.js'
 import { bwrapArgv } from './bwrap-argv.js'
 import { argumentRefusal } from './command-words.js'
+import { planContainer } from './container-plan.js'
 import { guaranteesOf } from './guarantees.js'
 import { LAUNCHER_ENV, terminalEnv } from './inside-env.js'
 import { planLandlock } from './landlock-plan.js'
@@ -41,8 +42,8 @@ export interface PlanRequest {
 }
 
 /**
- * Plans one launch. `seatbelt` is planned by `planSeatbelt`, `landlock` by `planLandlock`, each with its refusals. Refuses `not-built-yet` and `boundary-unavailable` for a boundary that cannot be had,
- * `architecture-unsupported`, `nul-in-argument`, `argument-too-long`, `too-many-words`, the program codes of
+ * Plans one launch. `seatbelt` is planned by `planSeatbelt`, `landlock` by `planLandlock`, `container` by `planContainer`, each with its
+ * refusals. Refuses `boundary-unavailable` for a boundary that cannot be had, `architecture-unsupported`, `nul-in-argument`, `argument-too-long`, `too-many-words`, the program codes of
  * `program-inside`, and any folder code for a working folder that cannot be landed.
  */
 export function planLaunch({
@@ -65,16 +66,10 @@ export function planLaunch({
   }
   const policy = terminal === undefined ? online : { ...online, env: terminalEnv(online, terminal.term) }
   const arch = FILTER_ARCHES[facts.arch]
-  if (boundary === 'landlock') {
+  if (boundary === 'landlock' || boundary === 'container') {
     if (arch === undefined) return unsupported(facts.arch)
-    return planLandlock({ policy: landed, facts, arch, command, cwd, ...(terminal === undefined ? {} : { terminal }) })
-  }
-  if (boundary !== 'bubblewrap' && boundary !== 'bubblewrap-hostproc') {
-    return new Refusal(
-      'not-built-yet',
-      { option: `--confine ${boundary}` },
-      `the boundary ${boundary} is not built yet`,
-    )
+    const plan = boundary === 'landlock' ? planLandlock : planContainer
+    return plan({ policy: landed, facts, arch, command, cwd, ...(terminal === undefined ? {} : { terminal }) })
   }
   if (arch === undefined) return unsupported(facts.arch)
   const bad = launcherRefusal(policy, facts) ?? argumentRefusal(command)

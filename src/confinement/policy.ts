@@ -114,6 +114,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     limits: limitsOf(request),
     controlFiles: request.controlFiles.map(file => ({ ...file })),
     ...(request.cgroupRoot === undefined ? {} : { cgroupRoot: request.cgroupRoot }),
+    ...(request.containerUid === undefined ? {} : { containerUid: request.containerUid }),
     readHost: request.readHost === true,
     nesting: request.nesting === true,
     network: networkOf(request),
@@ -132,7 +133,6 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
 
 /** Keys of a request that no boundary holds yet, by their flags. A wish that were passed over in silence would be taken for held. */
 const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
-  containerUid: '--container-uid',
 }
 
 function refuseUnbuilt(request: PolicyRequest): void {

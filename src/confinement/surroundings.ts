@@ -37,13 +37,16 @@ function orNull<Value>(read: () => Value): Value | null {
 
 /** Bits of capabilities(7). */
 export const CAPABILITY = {
+  CHOWN: 0,
   KILL: 5,
   SETGID: 6,
   SETUID: 7,
   NET_ADMIN: 12,
   SYS_MODULE: 16,
+  SYS_RAWIO: 17,
   SYS_PTRACE: 19,
   SYS_ADMIN: 21,
+  SYS_BOOT: 22,
   SETFCAP: 31,
 } as const
 

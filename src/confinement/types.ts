@@ -116,6 +116,8 @@ export interface Policy {
   readonly limits: Readonly<Record<Exclude<LimitName, 'output-total'>, number>> & { readonly 'output-total'?: number }
   readonly controlFiles: readonly ControlFile[]
   readonly cgroupRoot?: string
+  /** Whom commands run as in the boundary `container`. Absent: as in the others. */
+  readonly containerUid?: number
   /** The whole host is readable, without the secret list. */
   readonly readHost: boolean
   /** Further sandboxes may be made inside. */

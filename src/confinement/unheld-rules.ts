@@ -97,9 +97,21 @@ const UNHELD: Readonly<Partial<Record<BoundaryName, readonly Unheld[]>>> = {
   ],
 }
 
+const OTHER_UID: Unheld = {
+  flag: '--container-uid',
+  asked: ({ containerUid }) => containerUid !== undefined,
+  why: 'only the boundary container runs commands as a user that is named; the others run them as the owner of the workspace where we are uid 0',
+}
+
+/** In a container it is Landlock that holds the policy, so what that cannot hold is refused there too. */
+function rowsOf(boundary: BoundaryName): readonly Unheld[] {
+  const own = UNHELD[boundary] ?? []
+  return boundary === 'container' ? [...own, ...(UNHELD.landlock ?? [])] : [...own, OTHER_UID]
+}
+
 /** `unsupported-rule` for the first such rule of `policy`, or null. */
 export function unheldRule(boundary: BoundaryName, policy: Policy): Refusal | null {
-  const found = UNHELD[boundary]?.find(({ asked }) => asked(policy))
+  const found = rowsOf(boundary).find(({ asked }) => asked(policy))
   if (found === undefined) return null
   const { flag, why } = found
   return new Refusal(

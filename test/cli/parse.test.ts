@@ -153,8 +153,8 @@ t.test('the boundary that a command defaults to', async t => {
   t.equal(refusalOf(() => confineChoice('run', given(['run', '--confine', 'docker']))).code, 'boundary-unknown')
   t.match(
     refusalOf(() => confineChoice('run', given(['run', '--confine', 'docker']))).message,
-    /bubblewrap-hostproc, seatbelt$/,
-    'only what stands is advised',
+    /bubblewrap-hostproc, landlock, seatbelt, container$/,
+    'every one is advised',
   )
   t.match(
     refusalOf(() => confineChoice('exec', given(['exec', '--confine', 'docker', 'true']))).message,

@@ -16,7 +16,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
     [
       '--confine',
       'BOUNDARY',
-      'auto: the strongest boundary that holds here; native: the strongest or none; bubblewrap, bubblewrap-hostproc, landlock or seatbelt (macOS) by name; off (default: auto on exec, explain and doctor, off on the others)',
+      'auto: the strongest boundary that holds here; native: the strongest or none; bubblewrap, bubblewrap-hostproc, landlock, seatbelt (macOS) or container by name; off (default: auto on exec, explain and doctor, off on the others)',
     ],
     ['--substrate-embedded', null, 'same as --confine native'],
     ['--env', 'NAME=VALUE', 'set a variable inside the boundary', repeat],
@@ -44,6 +44,7 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
       'NAMES',
       'show installations of node, python, rust or go (with commas), or auto for those that the workspace has files of',
     ],
+    ['--container-uid', 'N', 'with --confine container: run commands as this user (we have to be uid 0)'],
     ['--allow-nesting', null, 'let programs make sandboxes of their own inside (browsers, bubblewrap, unshare)'],
   ]),
   ...built(
@@ -54,6 +55,5 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
   ...planned(CONFINED, [
     ['--substrate', 'SOCKET', ''],
     ['--toolchain-spec', 'FILE', '', repeat],
-    ['--container-uid', 'N', ''],
   ]),
 ]

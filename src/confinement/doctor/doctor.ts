@@ -137,9 +137,10 @@ function machineOf(
   }
 }
 
-/** As uid 0 a launch runs as the owner of the workspace, and so do the attempts. */
-function ownerOf({ facts, workspace }: DoctorRequest): SceneOwner {
+/** As uid 0 a launch runs as the owner of the workspace, or as who was named, and so do the attempts. */
+function ownerOf({ facts, workspace, asked: { containerUid } }: DoctorRequest): SceneOwner {
   if (facts.uid !== 0) return null
+  if (containerUid !== undefined) return { uid: containerUid, gid: containerUid }
   const { uid, gid } = statSync(workspace)
   return uid === 0 ? null : { uid, gid }
 }

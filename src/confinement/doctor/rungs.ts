@@ -65,7 +65,7 @@ async function rung({ facts, asked }: RungRequest, { closed }: Scene, confine: C
     ...{ workspace: closed, read: [], writeSubtrees: [], hide: [], unprotect: [], programs: null },
     ...{ env: {}, limits: {}, controlFiles: [] },
     ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
-    ...(containerUid === undefined ? {} : { containerUid }),
+    ...(containerUid === undefined || confine !== 'container' ? {} : { containerUid }),
   }
   const opened = await openBoundary({ confine, request, facts, runId: randomHex(8), onEvent: () => {}, probe: 'now' })
   if (opened instanceof Refusal) return opened
