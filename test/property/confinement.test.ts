@@ -1,6 +1,6 @@
 /** What holds for every policy, every filter and every argument list, tried on generated ones. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { assemble, encode, type Line } from '../../src/confinement/bpf-assembler.js'
@@ -10,6 +10,8 @@ import { isVisible } from '../../src/confinement/policy-reach.js'
 import { type FilterOptions, seccompProgram } from '../../src/confinement/seccomp-bpf.js'
 import type { LandedRule, Policy, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
+import { isDeniedPath } from '../../src/paths/denied-place.js'
+import { compileHideGlob, isHideGlob } from '../../src/paths/hide-glob.js'
 import { runFilter } from '../support/bpf-interpreter.js'
 import { DEBIAN, policy, request, rule } from '../support/confinement-fakes.js'
 import { scratch } from '../support/scratch.js'
@@ -108,6 +110,25 @@ const somePolicy: fc.Arbitrary<Policy> = fc
   })
   .map(({ reads, ...rest }) => policy({ ...rest, reads: [rule('/project'), ...reads] }))
 
+/** With what is opened one by one, at places of its own. */
+const openedPolicy: fc.Arbitrary<Policy> = fc
+  .record({
+    base: somePolicy,
+    sockets: rules(anywhere, 2),
+    cache: fc.option(below.map(path => rule(`/cache/${path}`))),
+    driver: fc.option(below.map(path => `/srv/${path}`)),
+    links: fc.array(fc.record({ path: below.map(path => `/toolchain/${path}`), target: anywhere }), { maxLength: 2 }),
+    nesting: fc.boolean(),
+  })
+  .map(({ base, sockets, cache, driver, links, nesting }) => ({
+    ...base,
+    ...{ sockets, cache, nesting },
+    links: links.map(link => ({ ...link, source: 'test' })),
+    staged: driver === null ? [] : [{ ...rule(driver, 'file'), inside: '/toolchain/driver', sha256: '', stamp: '' }],
+  }))
+
+const RUNS = 10_000
+
 const words = fc.array(fc.oneof(fc.constantFrom('--bind', '--', '--setenv', '-c', ''), fc.string()), { maxLength: 5 })
 
 function argvOf(some: Policy, command: readonly string[] = ['/usr/bin/true']) {
@@ -125,7 +146,7 @@ function argvOf(some: Policy, command: readonly string[] = ['/usr/bin/true']) {
 
 t.test('user strings never reach a flag position', async t => {
   fc.assert(
-    fc.property(somePolicy, words, (some, command) => {
+    fc.property(openedPolicy, words, (some, command) => {
       const { args, optionWords } = argvOf(some, ['/usr/bin/true', ...command])
       const options = parse(args.slice(0, optionWords))
       const set = options.filter(option => option.name === '--setenv').map(({ operands }) => operands)
@@ -136,15 +157,15 @@ t.test('user strings never reach a flag position', async t => {
           ['--', '/run/harness/limit', '--', '/usr/bin/true', ...command].join('\0')
       )
     }),
-    { numRuns: 300 },
+    { numRuns: RUNS },
   )
-  t.pass('300 lists')
+  t.pass(`${RUNS} lists`)
 })
 
 t.test('adding a hide or a protected path never grants', async t => {
   fc.assert(
     fc.property(
-      somePolicy,
+      openedPolicy,
       anywhere,
       inProject,
       fc.array(anywhere, { minLength: 1, maxLength: 6 }),
@@ -158,9 +179,9 @@ t.test('adding a hide or a protected path never grants', async t => {
         )
       },
     ),
-    { numRuns: 500 },
+    { numRuns: RUNS },
   )
-  t.pass('500 policies')
+  t.pass(`${RUNS} policies`)
 })
 
 function optionsOf(some: Policy): readonly string[] {
@@ -319,3 +340,101 @@ t.test('closing more never allows more', async t => {
   }
   t.pass('500 calls on each processor')
 })
+
+/** `glob` as a regular expression, by another way than the product's: one letter after the other. */
+function reference(glob: string): RegExp {
+  let text = ''
+  for (let at = 0; at < glob.length; at++) {
+    const char = glob[at] ?? ''
+    if (glob.startsWith('**/', at) && (at === 0 || glob[at - 1] === '/')) {
+      text += '(?:|.*/)'
+      at += 2
+    } else if (glob.startsWith('**', at)) {
+      text += '.*'
+      at++
+    } else if (char === '*') text += '[^/]*'
+    else if (char === '?') text += '[^/]'
+    else if (char === '{') text += '(?:'
+    else if (char === '}') text += ')'
+    else if (char === ',') text += '|'
+    else text += char === '.' ? '\\.' : char
+  }
+  return new RegExp(`^${text}$`, 's')
+}
+
+const piece = fc.constantFrom('a', 'b', '.', '*', '?', '[ab]', '[!a]', '{a,b.}', '{a,ba}')
+const segment = fc.oneof(
+  { arbitrary: fc.constant('**'), weight: 1 },
+  { arbitrary: fc.array(piece, { minLength: 1, maxLength: 4 }).map(parts => parts.join('')), weight: 4 },
+)
+const pattern = fc
+  .array(segment, { minLength: 1, maxLength: 4 })
+  .map(segments => segments.join('/'))
+  .filter(
+    glob => isHideGlob(glob) && typeof compileHideGlob(glob) !== 'string' && !/\*\*\*|[^/]\*\*|\*\*[^/]/.test(glob),
+  )
+const plainName = fc
+  .array(fc.constantFrom('a', 'b', '.'), { minLength: 1, maxLength: 3 })
+  .map(letters => letters.join(''))
+const plainPath = fc.array(plainName, { minLength: 1, maxLength: 4 }).map(names => names.join('/'))
+
+t.test('a pattern takes what a regular expression of the same meaning takes', async t => {
+  const classes = (glob: string): string => glob.replaceAll('[!', '[^/')
+  fc.assert(
+    fc.property(pattern, plainPath, (glob, path) => {
+      const program = compileHideGlob(glob)
+      if (typeof program === 'string') return false
+      const taken = program.accepts(program.advance(program.start(), path))
+      return taken === reference(classes(glob)).test(path)
+    }),
+    { numRuns: RUNS },
+  )
+  t.pass(`${RUNS} patterns`)
+})
+
+t.test('a rule more denies no less, whatever its spelling, and what lies in a denied place is denied', async t => {
+  const place = fc.record({ base: fc.constantFrom('/w', '/w/a'), glob: fc.option(pattern, { nil: undefined }) })
+  fc.assert(
+    fc.property(fc.array(place, { maxLength: 3 }), place, plainPath, plainName, (denials, more, path, name) => {
+      const places = [...denials, more].map(({ base, glob }) => ({
+        path: base === '/w' && glob === undefined ? '/w/b' : base,
+        ...(glob === undefined ? {} : { glob }),
+      }))
+      const denied = (list: typeof places, at: string): boolean => list.some(each => isDeniedPath(at, each))
+      const [before, after] = [denied(places.slice(0, -1), `/w/${path}`), denied(places, `/w/${path}`)]
+      return (!before || after) && (!after || denied(places, `/w/${path}/${name}`))
+    }),
+    { numRuns: RUNS },
+  )
+  t.pass(`${RUNS} rules`)
+})
+
+t.test('covers of a pattern hold all that it names, and nothing beside it', async t => {
+  const top = scratch(t)
+  let count = 0
+  fc.assert(
+    fc.property(fc.uniqueArray(plainPath, { minLength: 1, maxLength: 8 }), pattern, (paths, glob) => {
+      const ws = join(top, String(count++))
+      mkdirSync(ws)
+      const files = paths.filter(path => !path.split('/').some(part => /^\.+$/.test(part)) && made(join(ws, path)))
+      const { hides } = landPolicy(request(ws, { hide: [`${ws}/${glob}`] }), DEBIAN)
+      const isNamed = (path: string): boolean => isDeniedPath(`${ws}/${path}`, { path: ws, glob })
+      const isCovered = (path: string): boolean =>
+        hides.some(hide => `${ws}/${path}` === hide.path || `${ws}/${path}`.startsWith(`${hide.path}/`))
+      return files.every(path => isNamed(path) === isCovered(path))
+    }),
+    { numRuns: 150 },
+  )
+  t.pass('150 trees')
+})
+
+/** False where a file stands in the way. */
+function made(path: string): boolean {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, '', { flag: 'wx' })
+    return true
+  } catch {
+    return false
+  }
+}
