@@ -59,7 +59,6 @@ export function httpFront(front: Front, idleMs: number): Server {
 
 async function connected(front: Front, incoming: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
   front.settled(socket)
-  socket.on('error', () => undefined)
   const asked = splitAuthority(incoming.url ?? '')
   const refused = judgeHead(front, incoming, asked)
   if (refused !== null) return answerRaw(socket, refused)
@@ -79,6 +78,9 @@ async function requested(
 ): Promise<void> {
   const { socket } = incoming
   front.settled(socket)
+  // Who has gone away hears no more; the socket's own end says the rest.
+  incoming.on('error', () => undefined)
+  response.on('error', () => undefined)
   response.once('finish', () => front.expects(socket))
   const target = readTarget(incoming.url ?? '')
   const refused = judgeHead(front, incoming, framed(incoming) ? target : null)

@@ -93,6 +93,8 @@ export class AllowListProxy implements Front {
 
   #listen(bind: (server: Server) => void): Server {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#accept(socket))
+    // A connection that could not be accepted is one less.
+    server.on('error', () => undefined)
     this.#listeners.add(server)
     bind(server)
     return server
@@ -121,7 +123,6 @@ export class AllowListProxy implements Front {
   }
 
   #accept(socket: Socket): void {
-    socket.on('error', () => undefined)
     if (this.#closed) return void socket.destroy()
     if (this.#inside.size >= this.#bounds.connections) {
       this.denied('', null, 'too-many-connections')
@@ -153,13 +154,16 @@ export class AllowListProxy implements Front {
     }
   }
 
+  /** What goes wrong with a socket ends it, whoever holds it at the time. */
   #keep(socket: Socket): void {
     this.#sockets.add(socket)
-    socket.once('close', () => {
-      this.settled(socket)
-      this.#inside.delete(socket)
-      this.#sockets.delete(socket)
-    })
+    socket
+      .on('error', () => undefined)
+      .once('close', () => {
+        this.settled(socket)
+        this.#inside.delete(socket)
+        this.#sockets.delete(socket)
+      })
   }
 
   knows(credentials: string): boolean {

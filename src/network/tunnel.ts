@@ -21,9 +21,7 @@ export function tunnel(inside: Socket, outside: Socket, idleMs: number): Tunnel 
     one.on('close', () => {
       if (!(one.readableEnded && one.writableFinished)) other.destroy()
     })
-    // One that has ended already says so no more.
-    if (one.readableEnded) other.end()
-    else one.pipe(other)
+    one.pipe(other)
   }
   const delivered = new Promise<void>(resolve => {
     outside.once('finish', resolve).once('close', resolve)

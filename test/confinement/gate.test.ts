@@ -1,7 +1,8 @@
 /** Launches with a network, for real: names resolve by a table of the test's own to servers on loopback, which a rule has to name. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
 import { explainPolicy } from '../../src/confinement/explain.js'
@@ -299,4 +300,45 @@ t.test('planned: the Node that runs us, the fed program, stand-ins for what a la
   t.throws(() => landPolicy(request(scratch(t), { allowHosts: ['https://x.test'] }), DEBIAN), {
     code: 'unsupported-rule',
   })
+})
+
+/** Stands for sandbox-exec, without a profile. */
+const STAND_IN = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift 2; done\nshift 2\nexec /bin/sh "$@"\n'
+
+t.test('seatbelt: a port of the host’s loopback, in the profile and in the environment', async t => {
+  const at = scratch(t)
+  const file = join(at, 'sandbox-exec')
+  writeFileSync(file, STAND_IN, { mode: 0o755 })
+  const facts: HostFacts = { ...(await readHostFacts()), platform: 'darwin', sandboxExec: file, bwrap: null }
+  mkdirSync(join(at, 'w'))
+  const port = await origin(t)
+  const asked = request(join(at, 'w'), { allowHosts: [`127.0.0.1:${port}`] })
+  const place = { port: 41_234, token: 'token' }
+  const plan = planLaunch({
+    boundary: 'seatbelt',
+    policy: landPolicy(asked, facts),
+    facts,
+    command: ['/bin/sh'],
+    proxy: place,
+  })
+  if (plan instanceof Refusal) throw plan
+  t.match(plan.seatbelt?.text, /\(allow network-outbound \(remote ip "localhost:41234"\)\)/)
+  t.equal(plan.env.https_proxy, 'http://harness:token@127.0.0.1:41234')
+  t.notMatch(plan.args.join(' '), /token/, 'an environment is its owner’s alone, an argument list everybody’s')
+  const boundary = await openBoundary({
+    confine: 'seatbelt',
+    request: asked,
+    facts,
+    runId: 'd'.repeat(16),
+    probe: 'launch',
+    onEvent: () => undefined,
+  })
+  if (boundary instanceof Refusal) throw boundary
+  t.teardown(() => boundary.close())
+  const argv = ['/bin/sh', '-c', 'echo $HTTP_PROXY; exec "$@"', 'sh', ...get(`http://127.0.0.1:${port}/s`)]
+  const outcome = await boundary.run({ argv, purpose: 'exec' })
+  if (outcome instanceof Refusal) throw outcome
+  const [proxy = '', answer] = renderCaptured(outcome.stdout).text.split('\n')
+  t.match(answer, /^200 origin \/s /)
+  await t.rejects(fetch(`http://127.0.0.1:${new URL(proxy).port}/`), 'closed with the launch')
 })

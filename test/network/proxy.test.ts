@@ -489,6 +489,7 @@ t.test('a request hides no other', async t => {
     )
     t.ok(came.length <= 1, `${name}: ${came.length} requests`)
     t.match(answer, /^(HTTP\/1\.1 (200|400) |$)/, name)
+    if (/coding/.test(name) && !/folded|tab/.test(name)) t.equal(came.length, 0, `${name} is not undone`)
     t.notOk(
       came.some(
         ({ headers: { 'content-length': length, 'transfer-encoding': coding } }) =>
@@ -538,6 +539,31 @@ t.test('requests on one connection are bounded as connections are', async t => {
   t.match(s.denied, [{ why: 'too-many-connections' }])
   t.equal(held.length, 4, 'and no more than that are dialled')
   socket.destroy()
+})
+
+t.test('clients that go away at any moment leave nothing behind', async t => {
+  const s = await stage(t, { bounds: { connections: 8 } })
+  const words = [
+    Buffer.from(connectWords(`good.test:${s.open}`)),
+    Buffer.from(`${connectWords(`good.test:${s.open}`)}GET / HTTP/1.1\r\nHost: x\r\n\r\n`),
+    Buffer.from(getWords(`http://good.test:${s.open}/`)),
+    Buffer.from(getWords(`http://good.test:${s.open}/`, 'Content-Length: 100\r\n')),
+    socksWords('good.test', s.open),
+  ]
+  for (const bytes of words) {
+    for (let at = 0; at <= bytes.length; at += at < bytes.length - 10 ? 9 : 1) {
+      const socket = connect({ port: s.port, host: '127.0.0.1' })
+      socket.on('error', () => undefined)
+      await new Promise(resolve => socket.once('connect', resolve))
+      socket.write(bytes.subarray(0, at))
+      if (at % 2 === 0) await sleep(1)
+      if (at % 3 === 0) socket.resetAndDestroy()
+      else socket.destroy()
+    }
+  }
+  await sleep(50)
+  const all = Array.from({ length: 6 }, () => spoken(s.port, getWords(`http://good.test:${s.open}/after`)))
+  for (const answer of await Promise.all(all)) t.match(answer, /origin \/after$/, 'and there is room for others')
 })
 
 t.test('each request on a kept connection is judged by itself', async t => {
