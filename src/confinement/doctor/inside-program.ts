@@ -5,7 +5,6 @@
  * it is known, so what ends it early leaves the rest unanswered. An attempt returns true where it got through, false where it
  * was refused, null where there is nothing here to try. What it throws counts as refused for the errno of a refusal alone.
  */
-import type { RawCall } from './raw-calls.js'
 
 /** `refused`: it did not get through. `succeeded`: it did. `not-here`: there is nothing to try. `unanswered`: nobody knows. */
 export type AttemptResult = 'refused' | 'succeeded' | 'not-here' | 'unanswered'
@@ -49,8 +48,6 @@ export interface InsideFacts {
   /** Stays when all is said, for as long as a doctor may take. */
   readonly stay?: true
 }
-
-export type { RawCall }
 
 /** Refusals of kernels and boundaries; ENOENT and ESRCH: what is meant is not there, which is how a namespace refuses. */
 const REFUSALS = [

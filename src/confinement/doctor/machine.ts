@@ -1,5 +1,5 @@
 /** What the machine itself has or lacks, asked of it by doing it: each row is a check of its own beside the guarantees. */
-import { accessSync, chmodSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import aarch64 from '../../../native-profiles/syscalls-aarch64.json' with { type: 'json' }
 import x86_64 from '../../../native-profiles/syscalls-x86_64.json' with { type: 'json' }
@@ -217,14 +217,4 @@ function init({ pid1WithoutInit }: HostFacts): Judged {
 
 function git({ git: path }: MachineFacts): Judged {
   return path === null ? absent('not found', 'install git: agents use it inside, we do not') : held(path)
-}
-
-/** True where the file may be executed by this user. */
-export function mayExecute(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
