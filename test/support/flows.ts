@@ -178,42 +178,33 @@ function journalOf(items: Item[]): Journal {
   return { item: item => void items.push(item), turn: () => {}, end: () => {}, settle: async () => null }
 }
 
+type Told = {
+  readonly [Kind in HarnessEvent['kind']]?: (event: Extract<HarnessEvent, { kind: Kind }>) => string | null
+}
+
+const TOLD: Told = {
+  'group-entered': e => `enter ${e.path} ${e.attempt}/${e.of}`,
+  'step-started': e => `step ${e.path}`,
+  'step-finished': e => `${e.failed ? 'failed' : 'passed'} ${e.path}`,
+  'node-skipped': e => `skip ${e.path} (${e.because})`,
+  'group-repeating': e => `again ${e.path} ${e.attempt}/${e.of}`,
+  'handoff-incomplete': e => `incomplete ${e.path} ${e.missing.join(',')}`,
+  'transition-refused': e => `refused ${e.path} ${e.moment} ${e.attempt}: ${e.reason}`,
+  'group-left': e => {
+    const gave = e.gave === undefined ? '' : ` ${JSON.stringify(e.gave)}`
+    return `leave ${e.path} ${e.failed ? 'failed' : 'clean'} ${e.attempts}${e.exhausted ? ' exhausted' : ''}${gave}`
+  },
+  'flow-finished': e =>
+    `end ran ${e.ran} failed ${e.failed} skipped ${e.skipped} retreats ${e.retreats} ${e.clean ? 'clean' : 'not clean'}`,
+  'flow-paused': e => `paused ${e.path}: ${e.reason}`,
+  finished: e => (e.stop.kind === 'cancelled' ? `finished ${e.stop.kind}` : null),
+  failed: e => `broke ${e.code}`,
+  warning: e => `warning ${e.code}`,
+}
+
 /** An event of the walk as a short line; others are left out. */
 function walkLine(event: HarnessEvent): string[] {
-  switch (event.kind) {
-    case 'group-entered':
-      return [`enter ${event.path} ${event.attempt}/${event.of}`]
-    case 'step-started':
-      return [`step ${event.path}`]
-    case 'step-finished':
-      return [`${event.failed ? 'failed' : 'passed'} ${event.path}`]
-    case 'node-skipped':
-      return [`skip ${event.path} (${event.because})`]
-    case 'group-repeating':
-      return [`again ${event.path} ${event.attempt}/${event.of}`]
-    case 'handoff-incomplete':
-      return [`incomplete ${event.path} ${event.missing.join(',')}`]
-    case 'transition-refused':
-      return [`refused ${event.path} ${event.moment} ${event.attempt}: ${event.reason}`]
-    case 'group-left': {
-      const gave = event.gave === undefined ? '' : ` ${JSON.stringify(event.gave)}`
-      return [
-        `leave ${event.path} ${event.failed ? 'failed' : 'clean'} ${event.attempts}${event.exhausted ? ' exhausted' : ''}${gave}`,
-      ]
-    }
-    case 'flow-finished':
-      return [
-        `end ran ${event.ran} failed ${event.failed} skipped ${event.skipped} retreats ${event.retreats} ${event.clean ? 'clean' : 'not clean'}`,
-      ]
-    case 'flow-paused':
-      return [`paused ${event.path}: ${event.reason}`]
-    case 'finished':
-      return event.stop.kind === 'cancelled' ? [`finished ${event.stop.kind}`] : []
-    case 'failed':
-      return [`broke ${event.code}`]
-    case 'warning':
-      return [`warning ${event.code}`]
-    default:
-      return []
-  }
+  const told = TOLD[event.kind] as ((event: HarnessEvent) => string | null) | undefined
+  const line = told?.(event) ?? null
+  return line === null ? [] : [line]
 }
