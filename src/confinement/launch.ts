@@ -42,6 +42,9 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
   const { landlock } = plan
   if (landlock !== undefined) return launchLandlock({ ...plan, landlock }, options, blank)
   if (plan.seatbelt !== undefined) return launchSeatbelt(plan, options, blank)
+  if (plan.policy.network !== null && options.onListener === undefined) {
+    throw new TypeError('a launch with a network needs somebody who serves its listener')
+  }
   if (options.signal.aborted) return { ...blank, ending: { kind: 'cancelled', by: cancelledBy(options.signal) } }
   if (plan.args.length > BWRAP_WORDS_MAX) return { ...blank, ending: tooManyWords(plan) }
   const before = beforeLaunch(plan.policy)
@@ -132,12 +135,12 @@ async function startIn(plan: LaunchPlan, options: LaunchOptions, group: LaunchGr
 
 /** Null: there is no network, so nothing to wait for. */
 function serving({ listener }: Supervised, { onListener }: LaunchOptions): Promise<boolean> | null {
-  if (listener === undefined) return null
-  if (onListener === undefined) throw new TypeError('a launch with a network needs somebody who serves its listener')
-  return listener.then(server => {
-    if (server !== null) onListener(server)
-    return server !== null
-  })
+  return (
+    listener?.then(server => {
+      if (server !== null) onListener?.(server)
+      return server !== null
+    }) ?? null
+  )
 }
 
 /** A group lists its members in one read, where a namespace's are found by looking at every process there is. */

@@ -2,11 +2,14 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
 import { explainPolicy } from '../../src/confinement/explain.js'
+import { launchFolderRules } from '../../src/confinement/folder-rules.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
+import { launch } from '../../src/confinement/launch.js'
 import { planLaunch } from '../../src/confinement/launch-plan.js'
 import type { RunRequest } from '../../src/confinement/launch-requests.js'
 import { landPolicy } from '../../src/confinement/policy.js'
@@ -14,6 +17,7 @@ import type { HostFacts, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import type { HarnessEvent } from '../../src/events.js'
 import type { Outcome } from '../../src/outcome.js'
+import { checkLaunchFolders } from '../../src/paths/launch-folders.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { DEBIAN, policy, request } from '../support/confinement-fakes.js'
@@ -300,6 +304,19 @@ t.test('planned: the Node that runs us, the fed program, stand-ins for what a la
   t.throws(() => landPolicy(request(scratch(t), { allowHosts: ['https://x.test'] }), DEBIAN), {
     code: 'unsupported-rule',
   })
+})
+
+t.test('who launches by himself has to serve the listener by himself', confined, async t => {
+  const facts = await readHostFacts()
+  const asked = request(scratch(t), { allowHosts: ['good.test'] })
+  const landed = landPolicy(asked, facts)
+  const plan = planLaunch({ boundary: 'bubblewrap', policy: landed, facts, command: ['true'] })
+  const rules = launchFolderRules(landed, asked, facts)
+  if (plan instanceof Refusal || rules instanceof Refusal) throw plan
+  const folders = checkLaunchFolders({ cwd: '.', grants: [], cache: null, privateParent: tmpdir() }, rules)
+  if (folders instanceof Refusal) throw folders
+  const options = { stdin: null, stdout: 'capture', stderr: 'capture', signal: new AbortController().signal } as const
+  await t.rejects(launch(plan, folders, { ...options, wallMs: 5_000, graceMs: 0, launchId: 'own-1' }), TypeError)
 })
 
 /** Stands for sandbox-exec, without a profile. */
