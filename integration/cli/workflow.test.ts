@@ -8,10 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
 import t, { type Test } from 'tap'
 import type { HarnessEvent } from '../../src/events.js'
+import { marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
 import { eventsOf, harness, harnessBin, type Scratch, scratch } from '../support/harness.js'
 import { scripted } from '../support/scripted.js'
+import { watched } from '../support/terminal.js'
 
 type Kind = HarnessEvent['kind']
 
@@ -322,5 +324,98 @@ t.test(
       .flatMap(line => (line.includes('"ended"') ? [/"at":"([^"]+)"/.exec(line)?.[1]] : []))
     t.equal(over.length, 8)
     t.equal(new Set(over).size, 8)
+  },
+)
+
+t.test('TERM ends everything that runs side by side', confined, async t => {
+  const endpoint = await scripted(t, [PASSED])
+  const at = place(t, endpoint.baseUrl, { 'a/x': '', 'b/x': '' })
+  const mark = `walk-${process.pid}-${Math.random()}`
+  const node = (id: string): string =>
+    `- {id: ${id}, nodes: [{id: s, run: {kind: command, scope: ["${id}/**=allowed"], command: [sh, -c, "echo ${mark} > ${id}/up; sleep 600"]}}]}`
+  const file = at.state.write('flow.yaml', flowOf(node('a'), node('b')))
+  const words = [
+    'workflow',
+    'run',
+    '--flow',
+    file,
+    '--input',
+    'x',
+    '--base-url',
+    endpoint.baseUrl,
+    '--model',
+    'scripted',
+    '--workspace',
+    at.ws.path,
+  ]
+  const more = [
+    '--session-dir',
+    join(at.state.path, 'sessions'),
+    '--json',
+    '--confine',
+    'auto',
+    '--allow-program',
+    'sh',
+    '--process-write-subtree',
+    '.',
+    '--yes',
+  ]
+  const running = execa(process.execPath, [harnessBin, ...words, ...more], { reject: false, stdin: 'ignore' })
+  const up = (id: string): boolean => existsSync(join(at.ws.path, id, 'up'))
+  for (let waited = 0; !(up('a') && up('b')) && waited < 30_000; waited += 20) await sleep(20)
+  t.ok(up('a') && up('b'), 'both run at one time')
+  running.kill('SIGTERM')
+  const ran = await running
+  t.equal(ran.exitCode, 2)
+  const events = eventsOf(String(ran.stdout))
+  t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
+  t.strictSame(of(events, 'flow-finished'), [])
+  t.match(
+    of(events, 'launch-ended')
+      .slice(-2)
+      .map(({ outcome }) => outcome.ending),
+    [{ kind: 'cancelled' }, { kind: 'cancelled' }],
+  )
+  t.strictSame(marked(mark), [], 'nothing is left')
+})
+
+t.test(
+  'on a terminal a line shows what runs, and it is gone at the end',
+  { skip: needs('node-pty', 'bubblewrap') },
+  async t => {
+    const endpoint = await scripted(t, [PASSED])
+    const at = place(t, endpoint.baseUrl)
+    const file = at.state.write(
+      'flow.yaml',
+      flowOf(
+        '- {id: work, repeat: {max: 2}, nodes: [{id: slow, run: {kind: command, command: [sh, -c, "sleep 1.5"]}}]}',
+      ),
+    )
+    const on = await watched(
+      [
+        ...[
+          'workflow',
+          'run',
+          '--flow',
+          file,
+          '--input',
+          'x',
+          '--base-url',
+          endpoint.baseUrl,
+          '--model',
+          'scripted',
+          '--workspace',
+          at.ws.path,
+        ],
+        ...['--no-session', '--confine', 'auto', '--allow-program', 'sh', '--yes'],
+      ],
+      at.state.path,
+    )
+    await on.seen('root.work (1/2) › slow')
+    const { status, screen } = await on.ended
+    t.equal(status, 0)
+    t.match(screen, /slow\r\u001b\[K[^›]*passed/, 'taken away before the next line')
+    t.match(screen, /section +attempts +passed[^\n]*\r\nroot /)
+    t.ok(on.restored())
   },
 )
