@@ -52,6 +52,23 @@ const LINES: Lines = {
     facts: { launch_id: e.launch_id, host: e.host, port: e.port, why: e.why },
   }),
   'cancel-requested': e => ({ level: 'warn', text: 'cancel requested', facts: { by: e.by } }),
+  'flow-started': e => ({
+    level: 'info',
+    text: 'flow started',
+    facts: { flow: e.flow, flow_id: e.flow_id, steps: e.steps },
+  }),
+  'step-finished': e => ({
+    level: e.failed ? 'warn' : 'info',
+    text: 'step finished',
+    facts: { path: e.path, failed: e.failed },
+  }),
+  'transition-refused': e => ({
+    level: 'warn',
+    text: 'transition refused',
+    facts: { path: e.path, moment: e.moment, attempt: e.attempt },
+  }),
+  'flow-paused': e => ({ level: 'info', text: 'flow paused', facts: { flow: e.flow, path: e.path } }),
+  'flow-finished': ({ kind: _, ...facts }) => ({ level: 'info', text: 'flow finished', facts }),
   'approval-resolved': e =>
     e.approved ? null : { level: 'warn', text: 'call not approved', facts: { call_id: e.call_id } },
   'tool-completed': e =>
