@@ -18,6 +18,7 @@ import {
 import { Refusal } from '../errors.js'
 import { readAllowRules } from '../network/allow-rules.js'
 import type { LimitName } from '../outcome.js'
+import { isWithin } from '../paths/resolve.js'
 import { CACHE_INSIDE, cacheEnv, landCache } from './cache-folder.js'
 import { grantsGitCommit, refuseControlFiles } from './git-open.js'
 import { otherOwner, ownerEnv } from './git-owner.js'
@@ -49,7 +50,6 @@ export const DEFAULT_LIMITS: Policy['limits'] = {
  */
 export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   if (facts.cgroup.rootProblem !== undefined) throw cgroupRefusal(request.cgroupRoot, facts.cgroup.rootProblem)
-  refuseUnbuilt(request)
   const workspace = landWorkspace(request.workspace, facts)
   const writes = landWrites(request, workspace)
   const gitCommit = grantsGitCommit(request)
@@ -106,7 +106,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     env: insideEnv({
       extra: request.env,
       more: { ...found.env, ...(cache === null ? {} : cacheEnv(CACHE_INSIDE)), ...ownerEnv(gitOwner, request.env) },
-      pathFolders: [...found.toolchains.map(({ root }) => `${root}/bin`), ...facts.pathFolders],
+      pathFolders: [...ownBins(found.toolchains, facts), ...facts.pathFolders],
       visible,
       notSearched: [workspace.path, ...[...writes, ...gitOpen].map(pathOf)],
     }),
@@ -131,16 +131,10 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   })
 }
 
-/** Keys of a request that no boundary holds yet, by their flags. A wish that were passed over in silence would be taken for held. */
-const UNBUILT: Readonly<Partial<Record<keyof PolicyRequest, string>>> = {
-}
-
-function refuseUnbuilt(request: PolicyRequest): void {
-  for (const [key, option] of Object.entries(UNBUILT)) {
-    const asked = request[key as keyof PolicyRequest]
-    if (asked === undefined || asked === false || (Array.isArray(asked) && asked.length === 0)) continue
-    throw new Refusal('not-built-yet', { option }, `${option} is not built yet: leave it out`)
-  }
+/** Programs of the system are on the PATH in the usual order; what was asked for beside them comes before them. */
+function ownBins(toolchains: Policy['toolchains'], facts: HostFacts): string[] {
+  const system = systemPlaces(facts)
+  return toolchains.flatMap(({ root }) => (system.some(place => isWithin(root, place)) ? [] : [`${root}/bin`]))
 }
 
 function listOf<Item>(item: Item | null): readonly Item[] {

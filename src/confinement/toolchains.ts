@@ -106,8 +106,11 @@ function rootOf(
     const landing = land(program, { cwd: '/' })
     if (landing instanceof Refusal || !landing.exists || landing.type !== 'file') continue
     const { landed } = landing
-    const root = isRustup(program, landed) ? rustupDefault(homes) : rootAbove(landed)
-    if (root === null) return `${shown(program)} is rustup, and no default toolchain of it is installed`
+    const manager = MANAGERS.find(({ isOne }) => isOne(program, landed))
+    const root = manager === undefined ? rootAbove(landed) : manager.chosen(landed, homes)
+    if (root === null) {
+      return `${shown(program)} is of ${manager?.name ?? ''}, which has chosen no version that is installed: choose one, or put the folder of the real one first in PATH`
+    }
     if (root !== undefined && proofs.some(proof => existsSync(join(root, [proof])))) return { path: root }
     return `${shown(program)} is no part of an installation of ${name} (a shim perhaps): put the folder of the real one first in PATH`
   }
@@ -118,21 +121,44 @@ function rootAbove(program: string): string | undefined {
   return basename(dirname(program)) === 'bin' ? dirname(dirname(program)) : undefined
 }
 
-/** Its programs are links to one that starts the real ones by its settings. */
-function isRustup(program: string, landed: string): boolean {
-  return basename(landed).startsWith('rustup') || dirname(program).endsWith('/.cargo/bin')
+/** Programs that start the real ones by settings of their own; what they would start is asked of those settings. */
+interface Manager {
+  readonly name: string
+  readonly isOne: (program: string, landed: string) => boolean
+  /** The folder of the version that is chosen for the user; null: none is. */
+  readonly chosen: (landed: string, homes: readonly string[]) => string | null
 }
 
-/** The folder of the default toolchain (rustup book, "Overrides"); null: there is none. */
-function rustupDefault(homes: readonly string[]): string | null {
-  for (const home of homes) {
+const MANAGERS: readonly Manager[] = [
+  {
+    // rustup book, "Overrides".
+    name: 'rustup',
+    isOne: (program, landed) => basename(landed).startsWith('rustup') || dirname(program).endsWith('/.cargo/bin'),
+    chosen: (_, homes) =>
+      firstOf(
+        homes.map(home => `${home}/.rustup`),
+        'settings.toml',
+        /^default_toolchain\s*=\s*"([A-Za-z0-9._-]+)"/m,
+        'toolchains',
+      ),
+  },
+  {
+    // pyenv(1), "Choosing the Python version": the file for the whole user.
+    name: 'pyenv',
+    isOne: (_, landed) => landed.includes('/.pyenv/shims/'),
+    chosen: landed => firstOf([dirname(dirname(landed))], 'version', /^([A-Za-z0-9._-]+)\s*$/m, 'versions'),
+  },
+]
+
+/** The folder below `folder` that a settings file in one of `places` names, landed. */
+function firstOf(places: readonly string[], file: string, name: RegExp, folder: string): string | null {
+  for (const place of places) {
     try {
-      const settings = readFileSync(`${home}/.rustup/settings.toml`, 'utf8')
-      const name = /^default_toolchain\s*=\s*"([A-Za-z0-9._-]+)"/m.exec(settings)?.[1]
-      const landing = name === undefined ? null : land(`${home}/.rustup/toolchains/${name}`, { cwd: '/' })
+      const [, chosen] = name.exec(readFileSync(`${place}/${file}`, 'utf8')) ?? []
+      const landing = chosen === undefined ? null : land(`${place}/${folder}/${chosen}`, { cwd: '/' })
       if (landing !== null && !(landing instanceof Refusal) && landing.exists) return landing.landed
     } catch {
-      // Another home may have it.
+      // Another one may have it.
     }
   }
   return null

@@ -61,6 +61,7 @@ const TREE = [
 const COVERS: readonly (readonly [hide: string, covers: readonly string[]])[] = [
   ['*.pem', ['a.pem']],
   ['**/*.pem', ['a.pem', 'deep/k', 'keys', 'src/b.pem']],
+  ['*', ['.env', '.env.local', 'a.pem', 'data', 'deep', 'empty', 'keys', 'src']],
   ['keys/?.pem', ['keys']],
   ['data/**', ['data']],
   ['data/*', ['data']],

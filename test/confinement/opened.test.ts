@@ -470,7 +470,7 @@ t.test('--toolchain auto takes what the workspace has files of; what is no insta
   t.same(names(['auto']), [])
   writeFileSync(join(ws, 'go.mod'), '')
   writeFileSync(join(ws, 'setup.py'), '')
-  t.same(names(['auto']), ['go'], 'a shim of python is passed over')
+  t.same(names(['auto']), ['go'], 'a python of which no version is chosen is passed over')
   t.same(names(['auto', 'node']), ['node', 'go'])
   const refused = (toolchain: string[], over: Partial<HostFacts> = {}): unknown => {
     try {
@@ -479,12 +479,16 @@ t.test('--toolchain auto takes what the workspace has files of; what is no insta
       return error
     }
   }
-  t.match(refused(['python']), { code: 'unsupported-rule', message: /shim/ })
+  t.match(refused(['python']), { code: 'unsupported-rule', message: /pyenv, which has chosen no version/ })
   t.match(refused(['go'], { pathFolders: ['/usr/share'] }), { code: 'unsupported-rule', message: /no go in PATH/ })
   t.match(refused(['perl']), { code: 'bad-arguments', message: /node, python, rust, go/ })
   t.match(refused(['']), { code: 'bad-arguments' })
   rmSync(join(home, '.rustup/settings.toml'))
-  t.match(refused(['rust']), { code: 'unsupported-rule', message: /default toolchain/ })
+  t.match(refused(['rust']), { code: 'unsupported-rule', message: /rustup, which has chosen no version/ })
+  for (const folder of ['bin', 'lib/python3.12'])
+    mkdirSync(join(home, '.pyenv/versions/3.12.1', folder), { recursive: true })
+  writeFileSync(join(home, '.pyenv/version'), '3.12.1\n')
+  t.same(names(['python']), ['python'])
   writeFileSync(join(home, 'bin/go'), '#!/bin/sh\n', { mode: 0o755 })
   mkdirSync(join(home, 'src/runtime'), { recursive: true })
   t.match(refused(['go']), { code: 'unsupported-rule', message: /is or holds/ }, 'never a whole home folder')
@@ -516,4 +520,42 @@ t.test('--driver is one file by its content', { skip }, async t => {
     [{ driver, read: ['/toolchain'] }, 'missing'],
   ]
   for (const [parts, code] of cases) t.equal(((await opened(ws, parts)) as Refusal).code, code, JSON.stringify(parts))
+})
+
+t.test('B08: nothing new is in the workspace, inside, outside, or after a kill', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  for (const name of ['kept', 'k.pem']) writeFileSync(join(ws, name), '')
+  const parts = {
+    ...cached(base),
+    writeSubtrees: ['.'],
+    readHost: true,
+    hide: [join(ws, 'absent'), join(ws, '*.pem'), join(ws, '.env*')],
+  }
+  const boundary = await opened(ws, parts)
+  if (boundary instanceof Refusal) throw boundary
+  t.match(await ran(boundary, 'ls -A'), { out: 'k.pem\nkept\n' })
+  const stop = new AbortController()
+  const running = boundary.run({ argv: ['sleep', '60'], purpose: 'tool', signal: stop.signal, graceMs: 0 })
+  await new Promise(done => setTimeout(done, 300))
+  t.same(readdirSync(ws).sort(), ['k.pem', 'kept'], 'while it runs')
+  stop.abort('caller')
+  await running
+  t.same(readdirSync(ws).sort(), ['k.pem', 'kept'], 'after it was killed')
+  await boundary.close()
+})
+
+t.test('B16: the devices are the boundary’s own whatever is shown around them', { skip }, async t => {
+  const { ws } = placeFor(t, own)
+  for (const parts of [
+    { readHost: true, writeSubtrees: ['.'] },
+    { read: ['/usr'], nesting: false },
+  ]) {
+    const { out } = await inside(
+      ws,
+      parts,
+      'echo x > /dev/null && head -c1 /dev/zero | wc -c; ls /dev | grep -c -e sda -e vda -e kmsg',
+    )
+    t.equal(out, '1\n0\n')
+  }
+  t.match(await opened(ws, { read: ['/dev'] }), { code: 'special-filesystem' })
 })
