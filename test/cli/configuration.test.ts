@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { profiles } from '../../src/cli/commands/profiles.js'
 import { providers } from '../../src/cli/commands/providers.js'
+import { COMMANDS } from '../../src/cli/commands-table.js'
 import { configurationPath, configured } from '../../src/cli/configuration.js'
 import { confineChoice } from '../../src/cli/confinement-options.js'
 import { controlFiles } from '../../src/cli/control-files.js'
@@ -106,7 +107,8 @@ t.test('each key agrees with its flag, and reaches every command that has it and
     const at = place(t, `[[profiles]]\nname = "p"\n${key} = ${toml}\n`)
     for (const command of PROFILED) {
       const row = flagsOf(command).find(({ name }) => name === flag)
-      const words = [command, '-p', 'p', ...(WORDS[command] ?? [])]
+      const typed = COMMANDS.find(({ name }) => name === command)?.words ?? [command]
+      const words = [...typed, '-p', 'p', ...(WORDS[command] ?? [])]
       if (row?.built === false || FLAGS.every(({ name }) => name !== flag)) {
         t.match(await refused(given(words, at)), /^not-built-yet: .*\(profile p of .*harness\.toml\)/, words.join(' '))
         continue
@@ -436,7 +438,7 @@ t.test('[hooks] reaches the hooks of a run', async t => {
     await refused(
       open(['--hooks', file]).then(async () =>
         openHooks({
-      command: 'run',
+          command: 'run',
           given: await given(['run', '--hooks', file], key),
           io: { env, cwd: at.cwd, kill: new AbortController().signal },
           facts: { home: at.folder, pid1WithoutInit: false, bwrap: null, installHint: '' },
