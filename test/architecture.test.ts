@@ -52,7 +52,7 @@ const STARTERS: Readonly<Record<string, Readonly<Record<string, readonly string[
       'supervise/host-launch.ts',
     ],
     startBeside: ['supervise/guardian.ts'],
-    runToEnd: ['cli/hookcheck/auditing.ts', 'supervise/shared-fifos.ts', 'supervise/swept-tree.ts'],
+    runToEnd: ['cli/hookcheck/system-tools.ts', 'supervise/shared-fifos.ts', 'supervise/swept-tree.ts'],
     runOnTerminal: ['cli/exec-terminal.ts'],
     judgeWords: ['supervise/host-namespace.ts'],
   },

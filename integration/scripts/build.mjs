@@ -58,6 +58,19 @@ function without(name, filter, importedBy, kept) {
   }
 }
 
+/** commander loads what starts programs for subcommands that are programs of their own, of which there are none here. */
+const withoutPrograms = {
+  name: 'programs-of-commander',
+  setup(build) {
+    build.onResolve({ filter: /^node:child_process$/ }, ({ importer, path }) =>
+      /[\\/]commander[\\/]lib[\\/]command\.js$/.test(importer) ? { path, namespace: 'late' } : undefined,
+    )
+    build.onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
+      contents: `exports.spawn = (...words) => require(${JSON.stringify(path)}).spawn(...words)`,
+    }))
+  },
+}
+
 const COMMAND = /^\.\/[a-z-]+\.js$/
 const withoutOtherCommands = without('other-commands', COMMAND, 'commands/table.ts', './exec.js')
 const withoutCommands = without('commands', COMMAND, 'commands/table.ts')
@@ -65,9 +78,9 @@ const withoutHookcheck = without('hookcheck', /^\.\/commands\/hookcheck\.js$/, '
 
 /** Bundle → its esbuild plugins. `audit` is the program hookcheck. */
 const BUNDLES = {
-  main: [withoutHookcheck],
-  exec: [withoutHookcheck, withoutOtherCommands],
-  audit: [withoutCommands],
+  main: [withoutPrograms, withoutHookcheck],
+  exec: [withoutPrograms, withoutHookcheck, withoutOtherCommands],
+  audit: [withoutPrograms, withoutCommands],
 }
 
 async function bundle() {

@@ -5,7 +5,7 @@ import { errnoOf, Refusal } from '../errors.js'
 import type { CancelledBy } from '../outcome.js'
 import { systemClock } from '../supervise/deadline.js'
 import { outliveTerminal } from './lost-terminal.js'
-import { leadsNowhere } from './nowhere.js'
+import { isNull, leadsNowhere } from './nowhere.js'
 import { openSink, type Sink } from './output.js'
 import { defaultActions } from './pid-one.js'
 
@@ -171,10 +171,11 @@ function isOneStream(a: number, b: number): boolean {
   }
 }
 
-/** isatty(3). `node:tty` is loaded only for a character device: a pipe or file is none, and most runs have those. */
+/** isatty(3). `node:tty` is loaded only for a device that may be one: a pipe, a file and /dev/null are none, and most runs have those. */
 export function isTerminal(fd: number): boolean {
   try {
-    return fstatSync(fd).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(fd)
+    const stat = fstatSync(fd)
+    return stat.isCharacterDevice() && !isNull(stat) && process.getBuiltinModule('node:tty').isatty(fd)
   } catch {
     return false
   }

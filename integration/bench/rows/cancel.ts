@@ -42,10 +42,12 @@ export const cancel: Row = {
     try {
       const { ours: obeying, hand } = await inTurn(bench, SAMPLES, {
         ours: () => cancelled(boundary, folder, ''),
-        hand: () => killedByHand(bench, folder, limits),
+        hand: () => killedByHand(bench, folder, limits, 0),
       })
-      const { ours: stubborn } = await inTurn(bench, STUBBORN_SAMPLES, {
+      // The kernel takes longer over a tree that it has not touched for the length of a grace.
+      const { ours: stubborn, hand: old } = await inTurn(bench, STUBBORN_SAMPLES, {
         ours: () => cancelled(boundary, folder, 'trap "" TERM; '),
+        hand: () => killedByHand(bench, folder, limits, GRACE_MS),
       })
       const baseline = { name: 'KILL of the same tree by hand', value: median(hand) }
       return [
@@ -54,7 +56,10 @@ export const cancel: Row = {
           ...baseline,
           value: Math.max(...hand),
         }),
-        line(`cancel to ${DESCENDANTS} gone, ignoring TERM: past the grace`, median(stubborn) - GRACE_MS, 50, baseline),
+        line(`cancel to ${DESCENDANTS} gone, ignoring TERM: past the grace`, median(stubborn) - GRACE_MS, 50, {
+          name: 'KILL of a tree as old by hand',
+          value: median(old),
+        }),
       ]
     } finally {
       await boundary.close()
@@ -117,8 +122,13 @@ async function standing(flag: string, running: Promise<unknown>): Promise<void> 
   await pause(100)
 }
 
-/** What nobody can be faster than: the init is killed by hand, and its launcher ends when the kernel has ended the rest. */
-async function killedByHand(bench: Bench, folder: string, limits: PolicyRequest['limits']): Promise<number> {
+/** What nobody can be faster than: the init is killed by hand `ageMs` later, and its launcher ends when the kernel has ended the rest. */
+async function killedByHand(
+  bench: Bench,
+  folder: string,
+  limits: PolicyRequest['limits'],
+  ageMs: number,
+): Promise<number> {
   const seconds = marker()
   const flag = join(folder, up)
   await rm(flag, { force: true })
@@ -131,6 +141,7 @@ async function killedByHand(bench: Bench, folder: string, limits: PolicyRequest[
   await standing(flag, gone)
   const init = processIds().find(pid => processState(pid)?.parent === child.pid)
   if (init === undefined) throw new Error('no init below the launcher')
+  await pause(ageMs)
   const asked = performance.now()
   process.kill(init, 'SIGKILL')
   await gone

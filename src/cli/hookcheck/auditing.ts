@@ -15,7 +15,7 @@ import { MEANING_RULES } from '../../hookcheck/rules-meaning.js'
 import { pinRules } from '../../hookcheck/rules-pins.js'
 import { PROBE_RULES } from '../../hookcheck/rules-probes.js'
 import { ALLOW_BYTES_MAX, type AllowEntry, allowPathOf, parseAllow, suppress } from '../../hookcheck/suppressions.js'
-import { askSystem, capabilitiesRule, type SystemAnswers, type SystemTools } from '../../hookcheck/system-answers.js'
+import { askSystem, capabilitiesRule, type SystemAnswers } from '../../hookcheck/system-answers.js'
 import { gatherHookHost, type HookHostRequest } from '../../hooks/hook-host.js'
 import { type HooksLock, readLock } from '../../hooks/lock.js'
 import { openLanded, walkSteps } from '../../hooks/steps.js'
@@ -24,8 +24,6 @@ import { assumedRoots, reachOf, type WriteSetRequest } from '../../hooks/write-s
 import { isUnseen, realFiles, saysAbsent } from '../../paths/file-view.js'
 import { inheritable } from '../../supervise/descriptors.js'
 import { temporaryFolder } from '../../supervise/private-folder.js'
-import { findProgram } from '../../supervise/program.js'
-import { runToEnd } from '../../supervise/spawn.js'
 import type { Io } from '../io.js'
 
 export interface AuditingRequest {
@@ -144,11 +142,9 @@ export function auditFile(request: AuditingRequest): Audited {
 export async function auditDeeply(request: AuditingRequest): Promise<Audited> {
   const audited = auditFile(request)
   if (!request.deep) return audited
-  const find: SystemTools['find'] = name => {
-    const found = findProgram(name, ['/usr/sbin', '/sbin', '/usr/bin', '/bin'])
-    return typeof found === 'string' ? found : null
-  }
-  const answers = await askSystem(audited.audit, { platform: process.platform, find, run: runToEnd })
+  // What starts programs is loaded for these audits alone.
+  const { systemTools } = await import('./system-tools.js')
+  const answers = await askSystem(audited.audit, systemTools)
   return auditFile({ ...request, answers })
 }
 
