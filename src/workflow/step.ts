@@ -50,6 +50,17 @@ const OWN: Readonly<Record<Step['kind'], readonly string[]>> = {
   operator: ['prompt'],
 }
 const ALL_KEYS = [...COMMON, ...new Set(Object.values(OWN).flat())]
+/** Kind → keys of the other kinds, which it would not read. */
+const STRAY: Readonly<Record<Step['kind'], readonly string[]>> = {
+  llm: others('llm'),
+  command: others('command'),
+  operator: others('operator'),
+}
+
+function others(kind: Step['kind']): readonly string[] {
+  const own = new Set([...COMMON, ...OWN[kind]])
+  return ALL_KEYS.filter(key => !own.has(key))
+}
 
 export interface StepRequest {
   readonly id: string
@@ -66,7 +77,7 @@ export function readStep(reader: Reader, { id, path, needs, run }: StepRequest):
   const what = `"run" of ${path}`
   const keys = reader.object(run, what, ALL_KEYS)
   const kind = kindIn(reader, keys.get('kind'), what)
-  for (const key of ALL_KEYS.filter(one => ![...COMMON, ...OWN[kind]].includes(one))) {
+  for (const key of STRAY[kind]) {
     const stray = keys.get(key)
     if (stray === undefined) continue
     const hint = key === 'command' ? 'write kind: command, or leave it out' : 'leave it out'
