@@ -1,8 +1,8 @@
 /** What one judgement of a folder costs, and one guarded write of a file, against the bare system calls. */
 import { accessSync, closeSync, constants, fsyncSync, openSync, realpathSync, renameSync, writeSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { Refusal } from '../../../src/errors.js'
 import { NO_CONTROL_FILES } from '../../../src/paths/control-files.js'
@@ -16,13 +16,17 @@ import { workspace } from '../scratch.js'
 
 export const folders: Row = {
   name: 'folders',
-  about: 'one folder check, and one guarded write against the same work unguarded',
+  about: 'folder checks, and one guarded write, against the same work unguarded',
   needs: () => false,
   async measure(bench) {
     const root = await workspace(bench)
     const inner = join(root, 'src/deep/inner')
     await mkdir(inner, { recursive: true })
-    return [await oneCheck(bench, root, inner), await oneWrite(bench, root, join(inner, 'file.txt'))]
+    return [
+      await oneCheck(bench, root, inner),
+      await manyChecks(bench, root),
+      await oneWrite(bench, root, join(inner, 'file.txt')),
+    ]
   },
 }
 
@@ -51,6 +55,40 @@ async function oneCheck(bench: Bench, root: string, folder: string): Promise<Fou
     baseline: { name: 'realpath + access', value: bare },
     target: { by: 'figure', accept: 100, proud: 50 },
   }
+}
+
+const PATHS = 1_000
+const RULES = 15
+
+/** A thousand files, there and not, four folders deep, under 30 rules of which none is about them. */
+async function manyChecks(bench: Bench, root: string): Promise<Found> {
+  const paths = Array.from({ length: PATHS }, (_, at) => join(root, `part-${at % 10}/a/b/file-${at}.txt`))
+  for (const path of paths.slice(0, PATHS / 2)) {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, '')
+  }
+  const denied = (name: string) => Array.from({ length: RULES }, (_, at) => ({ path: join(root, `${name}-${at}/x`) }))
+  const rules = { ...rulesFor(root), hidden: denied('hidden'), protects: denied('protected') }
+  const { ours, bare } = await interleave(
+    {
+      ours: async () => milliseconds(paths, path => unrefused(checkWritableFile(path, rules))),
+      bare: async () => milliseconds(paths, path => accessSync(realpathSync.native(dirname(path)), constants.W_OK)),
+    },
+    bench.rounds(20),
+  )
+  return {
+    name: `check of ${PATHS} paths, ${2 * RULES} rules`,
+    unit: 'ms',
+    ours,
+    baseline: { name: 'realpath + access', value: bare },
+    target: { by: 'figure', accept: 100, proud: 50 },
+  }
+}
+
+function milliseconds(paths: readonly string[], call: (path: string) => void): number {
+  const start = performance.now()
+  for (const path of paths) call(path)
+  return performance.now() - start
 }
 
 /** Writes a sample: each waits for the disk. */
