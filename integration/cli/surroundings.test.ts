@@ -1,4 +1,6 @@
 /** The programs in surroundings that do not fit: each says what is wrong, ends by itself and mirrors what it can. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
 import { needs } from '../../test/support/needs.js'
@@ -49,4 +51,24 @@ t.test('an outcome record that cannot be written leaves the status to the comman
   })
   t.equal(ran.exitCode, 5)
   t.equal(ran.stderr, 'harness: the outcome record could not be written (ENOSPC)')
+})
+
+/** Modules of Node that cost a start several milliseconds each, and that a command without their business does without. */
+const HEAVY = ['crypto', 'http', 'https', 'tls', 'dns', 'readline', 'worker_threads', 'zlib', 'stream/web', 'inspector']
+
+t.test('exec loads nothing of Node that its work does not need', LINUX, async t => {
+  const { path, write, remove } = scratch()
+  t.teardown(remove)
+  const hook = write(
+    'hook.cjs',
+    `process.on('exit', () => require('fs').writeFileSync('loaded', process.moduleLoadList.join('\\n')))`,
+  )
+  const words = ['--require', hook, harnessBin, 'exec', '--workspace', path, '--', 'true']
+  t.equal((await execa(process.execPath, words, { cwd: path, timeout })).exitCode, 0)
+  const loaded = new Set(readFileSync(join(path, 'loaded'), 'utf8').split('\n'))
+  t.ok(loaded.has('NativeModule child_process'), 'the list names what is loaded')
+  t.strictSame(
+    HEAVY.filter(name => loaded.has(`NativeModule ${name}`)),
+    [],
+  )
 })

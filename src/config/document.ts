@@ -2,9 +2,9 @@
  * The configuration file as a whole: text → its tables, checked to the last key. A key that is not known refuses the file,
  * because what it was meant to forbid would be allowed. Pure.
  */
-import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { HOOK_TIMEOUT_MS_MAX, HOOK_TIMEOUT_MS_MIN } from '../bounds.js'
+import { sha256Of } from '../digest.js'
 import { Refusal } from '../errors.js'
 import { refusedName, VARIABLE } from '../hooks/environment-names.js'
 import { HOOKS_KEYS, type OptionValue, PROFILE_KEYS, PROVIDER_KEYS, type ProfileKey } from './profile-keys.js'
@@ -126,7 +126,7 @@ function profile(reader: TableReader, { flags }: Known): ProfileTable {
     values,
     write: reader.boolean('write') ?? null,
     table: reader.table,
-    sha256: createHash('sha256').update(canonical(reader.table)).digest('hex'),
+    sha256: sha256Of(canonical(reader.table)),
   }
 }
 

@@ -5,9 +5,9 @@
  *
  * What one launch writes there the next one of the same workspace reads; another workspace has another folder.
  */
-import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { sha256Of } from '../digest.js'
 import { errnoOf, Refusal } from '../errors.js'
 import { isWithin, join, land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
@@ -36,7 +36,7 @@ export function cacheEnv(folder: string): Readonly<Record<string, string>> {
  */
 export function cacheFolderOf(base: string, { path, identity }: Pick<LandedRule, 'path' | 'identity'>): string {
   const words = [identity.dev, identity.ino, path].join('\0')
-  return `${base}/${createHash('sha256').update(words).digest('hex').slice(0, 16)}`
+  return `${base}/${sha256Of(words).slice(0, 16)}`
 }
 
 interface CacheRequest {

@@ -1,8 +1,8 @@
 /** Places of the host that a policy opens one by one, beside folders to read and write: sockets, and what is staged. */
-import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DRIVER_BYTES_MAX } from '../bounds.js'
+import { sha256Of } from '../digest.js'
 import { errnoOf, Refusal } from '../errors.js'
 import { specialRefusal } from '../paths/folder-checks.js'
 import { isWithin } from '../paths/resolve.js'
@@ -66,7 +66,7 @@ export function landDriver(asked: string | undefined, writes: readonly LandedRul
     throw new Refusal('control-file-inside', { folder: grant.path, file: path, what }, text)
   }
   const bytes = contentOf(path, source)
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = sha256Of(bytes)
   return { path, source, identity, type: 'file', inside: DRIVER_INSIDE, sha256, stamp: stampOf(path) }
 }
 

@@ -70,7 +70,9 @@ export function supervisionOf({ policy: { limits } }: LaunchPlan, options: Launc
 
 /** Landed folders that hold nothing of ours: confined processes write there. */
 export function outsideOf({ policy }: LaunchPlan): string[] {
-  return [policy.workspace, ...policy.writes, ...policy.gitOpen, ...(policy.cache === null ? [] : [policy.cache])].map(rule => rule.path)
+  return [policy.workspace, ...policy.writes, ...policy.gitOpen, ...(policy.cache === null ? [] : [policy.cache])].map(
+    rule => rule.path,
+  )
 }
 
 /** How the first program hands on its descriptors. */
@@ -87,11 +89,11 @@ export function spawnPlan(plan: LaunchPlan, options: LaunchStdio, pty: Pty | nul
   const apart = networked || words.reduce((sum, word) => sum + word.length + 1, 0) > ARGS_INLINE_BYTES_MAX
   const argsFd = CHILD_FDS.files + plan.files.length
   const extra = new Map<number, Extra>([
-    [CHILD_FDS.seccomp, { bytes: plan.seccomp }],
+    [CHILD_FDS.seccomp, { again: plan.seccomp }],
     [CHILD_FDS.status, 'pipe'],
-    [CHILD_FDS.first, { bytes: holdScript(heldStdio(options), networked ? 'bridge' : 'none') }],
+    [CHILD_FDS.first, { again: holdScript(heldStdio(options), networked ? 'bridge' : 'none') }],
     [CHILD_FDS.hold, 'pipe'],
-    ...plan.files.map(({ fd, bytes }): [number, Extra] => [fd, { bytes }]),
+    ...plan.files.map(({ fd, bytes }): [number, Extra] => [fd, { again: bytes }]),
   ])
   if (networked) extra.set(CHILD_FDS.bridge, 'ipc')
   if (apart) extra.set(argsFd, { bytes: Buffer.from(words.map(word => `${word}\0`).join('')) })
@@ -128,7 +130,7 @@ export function onTerminal(pty: Pty, { stdout, terminal }: LaunchStdio) {
  */
 function closing(extra: Map<number, Extra>): string[] {
   const numbers = keptFromChildren().filter(number => !extra.has(number))
-  for (const number of numbers) extra.set(number, { bytes: new Uint8Array(0) })
+  for (const number of numbers) extra.set(number, { again: new Uint8Array(0) })
   return numbers.flatMap(number => ['--args', String(number)])
 }
 

@@ -3,9 +3,9 @@
  * place, because its scripts name it by that, and linked from `/toolchain/NAME`. Registry credentials that an installation holds are
  * hidden, and its caches are those of the boundary's own HOME.
  */
-import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { sha256Of } from '../digest.js'
 import { Refusal } from '../errors.js'
 import { isWithin, join, land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
@@ -172,9 +172,7 @@ function unusable(root: string, workspace: LandedRule, { homes }: Pick<HostFacts
 }
 
 function digest(name: string, root: string, builtin: Builtin): string {
-  return createHash('sha256')
-    .update(JSON.stringify({ name, root, ...builtin }))
-    .digest('hex')
+  return sha256Of(JSON.stringify({ name, root, ...builtin }))
 }
 
 function cannot(name: string, why: string): Refusal {

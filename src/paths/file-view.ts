@@ -3,7 +3,6 @@
  * of any call can be data in a test; and `realFiles`, which asks the kernel. Every question answers facts or an errno: who
  * asks decides what not knowing means, and nothing here turns "could not be seen" into "is not there".
  */
-import { createHash } from 'node:crypto'
 import {
   accessSync,
   type BigIntStats,
@@ -17,6 +16,7 @@ import {
   readlinkSync,
   readSync,
 } from 'node:fs'
+import { sha256 } from '../digest.js'
 import { errnoOf } from '../errors.js'
 import { type Mount, parseMountinfo } from './mounts.js'
 import { type PathType, typeOf } from './walk.js'
@@ -177,7 +177,7 @@ function sharedBuffer(): Buffer {
 }
 
 function digestOf(fd: number): string {
-  const hash = createHash('sha256')
+  const hash = sha256()
   const chunk = sharedBuffer()
   for (let offset = 0; ; ) {
     const got = readSync(fd, chunk, 0, chunk.length, offset)

@@ -9,7 +9,7 @@ import { Feed } from './feed.js'
 import type { FifoPool } from './fifo-pool.js'
 import type { Pty } from './pty.js'
 import { PtyCapture, type Screen } from './pty-capture.js'
-import { openBytes } from './unnamed-file.js'
+import { openAgain, openBytes } from './unnamed-file.js'
 
 /**
  * Where a child's input comes from. `null` is /dev/null. Bytes are a file, so no size of them can wait for a reader (case A09).
@@ -27,10 +27,15 @@ export type Input = null | { readonly fd: number } | { readonly bytes: Uint8Arra
 export type Output = null | 'capture' | 'pipe' | { readonly fd: number } | { readonly relay: number } | Screen
 
 /**
- * What a child finds at a number above 2. `pipe`: a socket whose other end is in `Supervised.pipes`. `ipc`: Node's own channel, at
+ * What a child finds at a number above 2. `again`: bytes that every launch is given. `pipe`: a socket whose other end is in `Supervised.pipes`. `ipc`: Node's own channel, at
  * most one, over which a program of ours hands out a listener (`Supervised.listener`).
  */
-export type Extra = { readonly fd: number } | { readonly bytes: Uint8Array } | 'pipe' | 'ipc'
+export type Extra =
+  | { readonly fd: number }
+  | { readonly bytes: Uint8Array }
+  | { readonly again: Uint8Array }
+  | 'pipe'
+  | 'ipc'
 
 export interface StdioPlan {
   readonly stdin: Input
@@ -95,7 +100,7 @@ export class ChildStdio {
 
   #input(input: Exclude<Extra, string>): Slot {
     if ('fd' in input) return input.fd
-    const fd = openBytes(input.bytes)
+    const fd = 'again' in input ? openAgain(input.again) : openBytes(input.bytes)
     this.#ours.push(fd)
     return fd
   }

@@ -1,6 +1,6 @@
 /** Bytes handed to a child as an open file without a name: nothing to find, nothing to leave behind, any size, no writer to wait for. */
 
-import { closeSync, constants, fchmodSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, constants, fchmodSync, fstatSync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import { randomHex } from '../random.js'
@@ -23,6 +23,54 @@ export function openBytes(bytes: Uint8Array, folder: string = temporaryFolder())
   } catch (error) {
     closeSync(fd)
     throw error
+  }
+}
+
+interface Kept {
+  readonly fd: number
+  /** When it was last touched, as it was made. */
+  readonly ctimeNs: bigint
+}
+
+/** Files whose bytes one launch after the other is given, by what they hold; open as long as this process lives. */
+const kept = new Map<string, Kept>()
+
+/** A launch has a handful of them, and they differ by user and shape of the launch alone; past this each gets its own. */
+const KEPT_MAX = 32
+
+/**
+ * As {@link openBytes}, for bytes that every launch is given again: the file is made once, and each call opens it anew for reading
+ * alone, so the offset is the caller's own (proc_pid_fd(5)). A file that was touched since it was made is not used again. Making
+ * four files costs a launch as much as judging its folders does.
+ */
+export function openAgain(bytes: Uint8Array): number {
+  const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  const known = kept.get(key)
+  const again = known === undefined ? null : openedAnew(known)
+  if (again !== null) return again
+  if (known !== undefined) forget(key, known)
+  const fd = openBytes(bytes)
+  if (process.platform !== 'linux' || kept.size >= KEPT_MAX) return fd
+  const made = { fd, ctimeNs: fstatSync(fd, { bigint: true }).ctimeNs }
+  const first = openedAnew(made)
+  if (first === null) return fd
+  kept.set(key, made)
+  return first
+}
+
+function forget(key: string, { fd }: Kept): void {
+  kept.delete(key)
+  closeSync(fd)
+}
+
+/** Null where the file is not what it was, or /proc cannot be gone through. */
+function openedAnew({ fd, ctimeNs }: Kept): number | null {
+  if (fstatSync(fd, { bigint: true }).ctimeNs !== ctimeNs) return null
+  try {
+    return openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return null
   }
 }
 
