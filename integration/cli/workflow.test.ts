@@ -179,6 +179,7 @@ t.test('could not run: status 1 and one refused line, before anything was asked'
     [flowOf('- {id: a}'), ['--input', 'x', '--max-attempts', '0'], /--max-attempts 0/],
     [flowOf('- {id: a}'), ['--input', 'x', '--flow-parallel', '0'], /--flow-parallel 0/],
     [command, ['--input', 'x'], /root\.a runs node.*--confine auto --allow-program node/],
+    [flowOf('- {id: a}'), ['--input', 'x', '--max-cost-microunits', '5'], /budget-refused.*--prices/],
     [flowOf('- {id: a}'), ['--resume', 'none'], /session-unusable.*no flow has left a journal/],
     [flowOf('- {id: a}'), ['--resume', '../x'], /bad-id/],
   ]
@@ -419,3 +420,68 @@ t.test(
     t.ok(on.restored())
   },
 )
+
+t.test('a flow that its own steps change is walked as it was read, and that is said', confined, async t => {
+  const endpoint = await scripted(t, [PASSED])
+  const at = place(t, endpoint.baseUrl)
+  const flow = flowOf(
+    '- {id: a, run: {kind: command, command: [sh, -c, "sed -i s/goodbye/changed/ flow.yaml"]}}',
+    '- {id: b, needs: [a], run: {kind: command, command: [sh, -c, "echo goodbye > said"]}}',
+  )
+  const file = at.ws.write('flow.yaml', flow)
+  const ran = await harness([
+    ...[
+      'workflow',
+      'run',
+      '--flow',
+      file,
+      '--input',
+      'x',
+      '--base-url',
+      endpoint.baseUrl,
+      '--model',
+      'scripted',
+      '--workspace',
+      at.ws.path,
+    ],
+    ...[
+      '--no-session',
+      '--json',
+      '--confine',
+      'auto',
+      '--allow-program',
+      'sh',
+      '--process-write-subtree',
+      '.',
+      '--yes',
+    ],
+  ])
+  t.equal(ran.status, 0, ran.stderr)
+  const events = eventsOf(ran.stdout)
+  t.equal(readFileSync(join(at.ws.path, 'said'), 'utf8'), 'goodbye\n')
+  t.match(
+    of(events, 'warning').map(({ code }) => code),
+    ['flow-changed'],
+  )
+  t.equal(events.at(-1)?.kind, 'flow-finished', 'and it is not the last word')
+  t.strictSame(of(events, 'session'), [], 'nothing was filed')
+})
+
+t.test('a ceiling over the flow, and a context file that a rule hides', async t => {
+  const endpoint = await scripted(t, [PASSED, PASSED])
+  const at = place(t, endpoint.baseUrl, { 'secret.txt': 'x\n', 'notes.md': 'y\n' })
+  const flow = flowOf('- {id: a, run: {context: [secret.txt]}}', '- {id: b, run: {context: [notes.md]}}')
+  const ran = await at.run(flow, '--input', 'x', '--hide', join(at.ws.path, 'secret.txt'))
+  t.equal(ran.status, 2, ran.stderr)
+  t.match(of(eventsOf(ran.stdout), 'warning'), [{ code: 'context-refused', message: /"secret\.txt" is hidden/ }])
+  t.equal(endpoint.played, 1, 'the step that was not given its file asked nothing')
+  const late = await at.run(flowOf('- {id: a}', '- {id: b, needs: [a]}'), '--input', 'x', '--max-duration-ms', '1')
+  t.equal(late.status, 2)
+  t.match(
+    of(eventsOf(late.stdout), 'warning').map(({ code }) => code),
+    ['flow-budget'],
+  )
+  const id = of(eventsOf(late.stdout), 'flow-started')[0]?.flow_id ?? ''
+  const again = await at.run(flowOf('- {id: a}', '- {id: b, needs: [a]}'), '--resume', id)
+  t.match(eventsOf(again.stdout)[0], { kind: 'flow-started', flow_id: id, resumed: { steps: 0 } })
+})

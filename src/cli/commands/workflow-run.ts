@@ -4,6 +4,7 @@
  */
 import { Refusal } from '../../errors.js'
 import type { HarnessEvent } from '../../events.js'
+import { refuseBudget } from '../../loop/budget.js'
 import { type FlowEnd, walkFlow } from '../../workflow/walk.js'
 import { type Conversation, withConversation } from '../conversation.js'
 import { flowHost, refuseCommands } from '../flow-host.js'
@@ -44,6 +45,10 @@ async function walked(seams: Seams, conversation: Conversation): Promise<number>
   const { surroundings, record: emit, log, warnings } = conversation.standing
   const folder = given.has('--no-session') ? null : guardedFolder(given, io, surroundings.reach.workspace)
   refuseCommands(read.flow, conversation.standing)
+  const { budget, rates, requestedModel } = conversation.options
+  // Each step would refuse it too, but a ceiling that cannot bind is refused before anything is done.
+  const unkept = refuseBudget(budget, rates, requestedModel)
+  if (unkept !== null) throw unkept
   const record = openRecord(seams, conversation, folder)
   try {
     io.err.write(`flow ${record.flowId}\n`)
