@@ -108,6 +108,31 @@ t.test('further folders, and what is lifted', async t => {
   t.strictSame(await told(['--workspace', ws, ...lifted, ...paths]), [0, ...Array(5).fill('writable')])
 })
 
+t.test('the options of a run are taken as they are, and nothing is made for a question', async t => {
+  const ws = scratch({ 'src/a.txt': '' })
+  const home = scratch()
+  t.teardown(ws.remove)
+  t.teardown(home.remove)
+  const words = [
+    '--process-write-subtree',
+    'src',
+    '--env',
+    'A=b',
+    '--limit',
+    'wall=1s',
+    '--cache',
+    '--read-host',
+    '--allow-nesting',
+  ]
+  const more = ['--grant', 'git-commit', '--protect-strict', '--allow-host', 'example.org', '--allow-program', 'node']
+  const env = { HOME: home.path, XDG_CACHE_HOME: join(home.path, 'cache'), XDG_CONFIG_HOME: '', XDG_STATE_HOME: '' }
+  t.strictSame(await told(['--workspace', ws.path, ...words, ...more, 'src/a.txt'], { env }), [0, 'writable'])
+  t.strictSame(readdirSync(home.path), ['cache'], 'the code cache of every command')
+  t.notOk(readdirSync(join(home.path, 'cache/b10x-harness')).some(name => /^[0-9a-f]{16}$/.test(name)))
+  const refused = await harness(['check-path', '--confine', 'auto', 'src'], { cwd: ws.path })
+  t.match(refused, { status: 1, stderr: /--confine/ }, 'it starts nothing, so there is no boundary to choose')
+})
+
 t.test('git is seen where it is, not where it is spelled', { skip: needs('git') }, async t => {
   const root = scratch({ 'main/a': '' })
   t.teardown(root.remove)
@@ -141,7 +166,8 @@ t.test('the home folder and our own are refused, and the mount is told', { skip:
   t.strictSame(await told(['--workspace', ws, 'a', 'conf/b10x/harness.toml', '.'], { env }), [
     2,
     'writable',
-    'control-file-inside',
+    // It is one of the secrets too, and that is asked first.
+    'hidden',
     'control-file-inside',
   ])
   const [line] = linesOf((await harness(['check-path', '--json', '--workspace', ws, 'a'])).stdout)

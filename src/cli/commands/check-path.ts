@@ -36,7 +36,10 @@ interface Standing {
   readonly homes: readonly string[]
 }
 
-/** Roots: the workspace and each `--writable`; all of them count as writable by a confined process. */
+/**
+ * Roots: the workspace and each `--writable`; all of them count as writable by a confined process. No cache folder is made for a
+ * question.
+ */
 async function standingOf(given: Given, io: Io): Promise<Standing> {
   const request = policyRequest(given, {
     cwd: io.cwd,
@@ -45,7 +48,7 @@ async function standingOf(given: Given, io: Io): Promise<Standing> {
     programs: [],
   })
   const facts = await readHostFacts()
-  const { workspace, protects, hides, hiddenElsewhere } = landPolicy(request, facts)
+  const { workspace, protects, hides, hiddenElsewhere } = landPolicy({ ...request, cache: false }, facts)
   const subtrees = [...given.all('--writable'), ...given.all('--process-write-subtree')]
   const roots = [workspace, ...subtrees.map(path => unrefused(landPlace(path, { cwd: workspace.path })))]
   const rules: FolderRules = {

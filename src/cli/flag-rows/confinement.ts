@@ -1,5 +1,7 @@
 /** What may be reached, and by which boundary it is held. */
-import { built, CONFINED, type Flag, LAUNCHING, MODEL, planned, repeat } from './row.js'
+import { built, CONFINED, type CommandName, type Flag, LAUNCHING, MODEL, planned, repeat } from './row.js'
+
+const JUDGED: readonly CommandName[] = [...CONFINED, 'check-path']
 
 export const CONFINEMENT_FLAGS: readonly Flag[] = [
   ...built(LAUNCHING, [['--workspace', 'DIR', 'the folder the run is about', { fallback: '.' }]]),
@@ -19,6 +21,10 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
       'auto: the strongest boundary that holds here; native: the strongest or none; bubblewrap, bubblewrap-hostproc, landlock, seatbelt (macOS) or container by name; off (default: auto on exec, explain and doctor, off on the others)',
     ],
     ['--substrate-embedded', null, 'same as --confine native'],
+    ['--container-uid', 'N', 'with --confine container: run commands as this user (we have to be uid 0)'],
+  ]),
+  // check-path starts nothing and takes them all the same: one line of options says what a run may and what it would be told.
+  ...built(JUDGED, [
     ['--env', 'NAME=VALUE', 'set a variable inside the boundary', repeat],
     [
       '--limit',
@@ -44,11 +50,10 @@ export const CONFINEMENT_FLAGS: readonly Flag[] = [
       'NAMES',
       'show installations of node, python, rust or go (with commas), or auto for those that the workspace has files of',
     ],
-    ['--container-uid', 'N', 'with --confine container: run commands as this user (we have to be uid 0)'],
     ['--allow-nesting', null, 'let programs make sandboxes of their own inside (browsers, bubblewrap, unshare)'],
   ]),
   ...built(
-    [...MODEL, 'tools', 'context', 'explain', 'hookcheck'],
+    [...MODEL, 'tools', 'context', 'explain', 'hookcheck', 'check-path'],
     [['--allow-program', 'NAME', 'program that the tool run may start', repeat]],
   ),
   // Known, not built: each is refused by name.
