@@ -8,12 +8,15 @@
 import { Refusal } from '../errors.js'
 import type { Gap } from '../outcome.js'
 import { isWithin, join, land } from '../paths/resolve.js'
-import { ancestorsIn } from './self-binds.js'
 import { byPath } from './policy-reach.js'
+import { ancestorsIn } from './self-binds.js'
 import type { HostFacts, LandedRule, Policy } from './types.js'
 
 /** Where services keep their sockets: landed only where a rule opens such a place, because hosts have hundreds there. */
 const SERVICE_PLACES = ['/run', '/var/run'] as const
+
+/** The source of a cover over a socket. */
+export const HOST_SOCKET = 'default: a socket of the host'
 
 const UNLISTED: Gap = {
   guarantee: 'no-network',
@@ -58,7 +61,7 @@ function isElsewhere(path: string, open: readonly string[]): boolean {
 function socketAt(path: string): LandedRule | null {
   const landing = land(path, { cwd: '/' })
   if (landing instanceof Refusal || !landing.exists || landing.type !== 'socket') return null
-  return { path: landing.landed, source: 'default: a socket of the host', identity: landing.identity, type: 'file' }
+  return { path: landing.landed, source: HOST_SOCKET, identity: landing.identity, type: 'file' }
 }
 
 /** One that `--allow-socket` names stays open. */

@@ -5,6 +5,7 @@
  * `exec` gives none: what a command writes goes to its reader untouched and unread.
  */
 import { posix } from 'node:path'
+import { HOST_SOCKET } from '../confinement/policy-sockets.js'
 import type { Policy } from '../confinement/types.js'
 import type { Outcome } from '../outcome.js'
 import { isWithin } from '../paths/resolve.js'
@@ -34,12 +35,14 @@ interface Row {
   readonly rule: string
   /** About one refused access: of those, the first that explains a line is the only one. */
   readonly access?: true
+  /** One look at each character: no `.*` and no repetition, because a command chooses the line and how long it is. */
   readonly words: RegExp
   /** Null: the words are no sign of this rule here. `line`: where they stand. */
   readonly explain: (policy: HintPolicy, line: string) => string | null
 }
 
 const REFUSED = /\b(?:EACCES|EPERM)\b|permission denied|operation not permitted/i
+const NOT_PERMITTED = /\bEPERM\b|operation not permitted/i
 const READ_ONLY = /\bEROFS\b|read-only file system/i
 const NO_SANDBOX =
   /no usable sandbox|failed to move to new namespace|bwrap: (?:no permissions to create|creating new namespace|setting up uid map)|unshare failed: operation not permitted|(?:create|creating) (?:a )?(?:new )?user namespace/i
@@ -81,17 +84,31 @@ function folderWithoutNames(
 ): { readonly folder: string; readonly holds: string } | null {
   const { landed, boundary, cwd = '/' } = policy
   if (boundary !== 'landlock' || landed === undefined) return null
-  const closed = [...landed.protects, ...landed.hides].map(({ path }) => path)
+  const closed = closedBelow(landed)
   const words = [...line.slice(0, LINE_CHARS_MAX).matchAll(WORD)].map(([word]) => word)
   const paths = words.filter(word => word.includes('/'))
   // A bare word may be any word of the sentence; it counts where nothing in it is plainly a path.
   for (const word of paths.length > 0 ? paths : words) {
     const folder = posix.dirname(posix.resolve(cwd, word))
     const granted = (landed.writes ?? []).some(grant => isWithin(folder, grant.path))
-    const holds = granted ? closed.find(path => path !== folder && isWithin(path, folder)) : undefined
+    const holds = granted ? closed.get(folder) : undefined
     if (holds !== undefined) return { folder, holds }
   }
   return null
+}
+
+/** A policy closes thousands of places and an output has thousands of words: who holds what is found once. */
+const CLOSED = new WeakMap<object, ReadonlyMap<string, string>>()
+
+/** Folder → the first closed place somewhere below it. */
+function closedBelow(landed: NonNullable<HintPolicy['landed']>): ReadonlyMap<string, string> {
+  const known = CLOSED.get(landed)
+  if (known !== undefined) return known
+  const holders = new Map<string, string>()
+  for (const { path } of [...landed.protects, ...landed.hides])
+    for (let at = posix.dirname(path); !holders.has(at); at = posix.dirname(at)) holders.set(at, path)
+  CLOSED.set(landed, holders)
+  return holders
 }
 
 /** From the narrow to the wide. */
@@ -104,8 +121,9 @@ const ROWS: readonly Row[] = [
     explain(policy, line) {
       const rule = ruleIn(line, policy.landed?.hides ?? [], policy)
       if (rule === undefined) return null
+      const flag = rule.source === HOST_SOCKET ? '--allow-socket' : '--read'
       const shows = rule.source.startsWith('default: ')
-        ? `; the operator can show it with --read ${shown(rule.path)}`
+        ? `; the operator can show it with ${flag} ${shown(rule.path)}`
         : ''
       return `${shown(rule.path)} is hidden (${shown(rule.source)})${shows}`
     },
@@ -136,11 +154,13 @@ const ROWS: readonly Row[] = [
   {
     rule: 'network',
     access: true,
-    words: /\b(?:socket|bind|listen|connect)\b.*(?:\bEPERM\b|operation not permitted)/i,
-    explain: ({ boundary }) =>
-      boundary === 'landlock'
+    words: NOT_PERMITTED,
+    explain({ boundary }, line) {
+      const verb = boundary === 'landlock' ? line.search(/\b(?:socket|bind|listen|connect)\b/i) : -1
+      return verb >= 0 && NOT_PERMITTED.test(line.slice(verb))
         ? 'the boundary landlock opens no socket, not even on loopback or to a unix socket'
-        : null,
+        : null
+    },
   },
   {
     rule: 'closed-folder',
@@ -172,10 +192,11 @@ const ROWS: readonly Row[] = [
   {
     rule: 'devices',
     access: true,
-    words:
-      /\/dev\/(?!shm\b)\S+.*(?:permission denied|no such file|not permitted|read-only)|(?:EACCES|ENOENT|EPERM|EROFS)\b.*\/dev\/(?!shm\b)/i,
-    explain: () =>
-      'inside are only the devices null, zero, full, random, urandom and tty, and no other can be made; a hidden file answers like a device that may not be opened',
+    words: /\b(?:EACCES|ENOENT|EPERM|EROFS)\b|permission denied|no such file|not permitted|read-only/i,
+    explain: (_, line) =>
+      /\/dev\/(?!shm\b)\S/.test(line)
+        ? 'inside are only the devices null, zero, full, random, urandom and tty, and no other can be made; a hidden file answers like a device that may not be opened'
+        : null,
   },
   {
     rule: 'owner',

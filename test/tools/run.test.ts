@@ -1,5 +1,7 @@
 /** `run` over a hand-written launcher: what is asked of it, and how each ending is told. */
 import t from 'tap'
+import { OUTPUT_KEPT_BYTES } from '../../src/bounds.js'
+import { HOST_SOCKET } from '../../src/confinement/policy-sockets.js'
 import { Refusal } from '../../src/errors.js'
 import type { HarnessEvent } from '../../src/events.js'
 import type { JsonObject } from '../../src/json.js'
@@ -319,6 +321,34 @@ t.test('nothing of an output is in a hint, and there is one of each', async t =>
     ['hidden', 'protected', 'devices', 'permission', 'cache', 'write', 'network'],
   )
   t.notMatch(JSON.stringify(hints), /IGNORE/)
+})
+
+t.test('no line of a command holds up the search for hints', async t => {
+  const hides = Array.from({ length: 2000 }, (_, at) => rule(`/project/g/d${at}/x`, 'file', '--hide x'))
+  const landed = policy({ writes: [rule('/project/g')], hides })
+  const spoken = { writes: ['g'], network: 'none', cwd: '/project/g/q', landed, boundary: 'landlock' } as const
+  const lines = (line: string): string => `${line}\n`.repeat(Math.floor(OUTPUT_KEPT_BYTES / line.length))
+  // A look that goes back for each character takes hours for the first of these: what fails then is the time limit of this file.
+  const outputs: readonly [output: string, rules: readonly string[]][] = [
+    ['/dev/a'.repeat(OUTPUT_KEPT_BYTES / 8), []],
+    ['socket '.repeat(OUTPUT_KEPT_BYTES / 8), []],
+    ['EACCES '.repeat(OUTPUT_KEPT_BYTES / 8), ['permission']],
+    ['EPERM /dev/x '.repeat(OUTPUT_KEPT_BYTES / 16), ['devices']],
+    [lines(`EACCES ${'b '.repeat(990)}`), ['permission']],
+    [lines(`EACCES ${'a/'.repeat(990)}`), ['permission']],
+  ]
+  for (const [output, rules] of outputs)
+    t.same(
+      hintsFor(output, spoken).map(hint => hint.rule),
+      rules,
+      output.slice(0, 20),
+    )
+})
+
+t.test('a covered socket is opened by another flag than a covered file', async t => {
+  const landed = policy({ hides: [rule('/project/s', 'file', HOST_SOCKET)] })
+  const [hint] = hintsFor('connect: s: Permission denied', { ...SPOKEN, landed })
+  t.match(hint?.text, /the operator can show it with --allow-socket "\/project\/s"/)
 })
 
 t.test('a process left behind on the output is said', async t => {
