@@ -119,7 +119,7 @@ t.test('exit statuses', async t => {
     [['--limit', 'wall=0', ...ws, clean], 2, /wall/],
     [['--policy', 'ops/policy.json', clean], 2, /harness explain --json/],
     [['--policy', 'ops/none', clean], 2, /no such file/],
-    [['--cache', clean], 2, /not built yet/],
+    [['--toolchain-spec', 'x', clean], 2, /not built yet/],
     [['--output', 'no/where', ...ws, clean], 2, /the report .*cannot be written \(ENOENT\)/],
     [['--output', 'ops', ...ws, clean], 2, /cannot be written/],
     [['--output', 'ops/loop', ...ws, clean], 2, /is a link: name the file itself/],

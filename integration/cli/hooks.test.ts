@@ -354,8 +354,8 @@ t.test(
     const confined = ['--confine', 'auto', '--allow-program', 'touch', '--process-write-subtree', '.']
     const closed: readonly [string, object, readonly string[], number][] = [
       ['what nobody approves', RUN_TOUCH, confined, 0],
-      ['what is outside the write scope', write, ['--confine', 'auto', '--yes', '--write-scope', 'docs/**'], 0],
-      ['a program that is not allowed', RUN_TOUCH, ['--confine', 'auto', '--allow-program', 'true', '--yes'], 0],
+      ['what is outside the write scope', write, ['--confine', 'auto', '--yes', '--write-scope', 'made=denied'], 1],
+      ['a program that is not allowed', RUN_TOUCH, ['--confine', 'auto', '--allow-program', 'true', '--yes'], 1],
       ['a folder that is not granted', RUN_TOUCH, ['--confine', 'auto', '--allow-program', 'touch', '--yes'], 1],
     ]
     for (const [name, turn, words, asked] of closed) {
