@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DRIVER_BYTES_MAX } from '../bounds.js'
 import { sha256Of } from '../digest.js'
-import { errnoOf, Refusal } from '../errors.js'
+import { errnoOf, fixFor, Refusal } from '../errors.js'
 import { specialRefusal } from '../paths/folder-checks.js'
 import { isWithin } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
@@ -79,7 +79,11 @@ function contentOf(path: string, source: string): Uint8Array {
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
-    throw new Refusal('file-unreadable', { path, errno }, `${source}: ${shown(path)} cannot be read (${errno})`)
+    throw new Refusal(
+      'file-unreadable',
+      { path, errno },
+      `${source}: ${shown(path)} cannot be read (${errno}): ${fixFor(errno, 'read')}`,
+    )
   }
 }
 

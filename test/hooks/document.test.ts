@@ -141,7 +141,7 @@ t.test('what the file as a whole can be wrong in', async t => {
   t.strictSame(parse({ version: 1, hooks: Array(HOOKS_MAX).fill(HOOK) }).problems, [])
 })
 
-t.test('what one hook can be wrong in (A15: a NUL)', async t => {
+t.test('what one hook can be wrong in (A15: a NUL; P062: a point of a later version)', async t => {
   const cases: readonly [string, object, string[]][] = [
     ['not an object', [], ['HC103']],
     ['no point', { command: ['a'] }, ['HC104']],
