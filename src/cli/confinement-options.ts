@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import type { ConfineChoice, ControlFile, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
-import { isHideGlob } from '../paths/hide-glob.js'
+import { absoluteHide, onlyOfShells } from '../paths/hide-glob.js'
 import { cacheFolder } from './control-files.js'
 import type { CommandName } from './flags.js'
 import type { Io } from './io.js'
@@ -57,10 +57,10 @@ function namesOf(words: string | undefined): readonly string[] {
   return words === undefined ? [] : words.split(',').map(word => word.trim())
 }
 
-/** A pattern is not made plain by its spelling: `**` before `..` names another place than nothing. */
-function absoluteHide(cwd: string, path: string): string {
-  if (!isHideGlob(path)) return path === '' ? path : resolve(cwd, path)
-  return path.startsWith('/') ? path : `${cwd === '/' ? '' : cwd}/${path.replace(/^(\.\/+)+/, '')}`
+function hidePlace(cwd: string, word: string): string {
+  const why = onlyOfShells(word)
+  if (why === null) return absoluteHide(cwd, word)
+  throw new Refusal('bad-arguments', { argument: '--hide' }, `--hide ${word}: ${why}`)
 }
 
 export interface RequestSeams {
@@ -80,7 +80,7 @@ export function policyRequest(given: Given, { cwd, env, controlFiles, programs }
     workspace: resolve(cwd, given.one('--workspace') ?? '.'),
     read: absolute(given.all('--read')),
     writeSubtrees: given.all('--process-write-subtree'),
-    hide: given.all('--hide').map(path => absoluteHide(cwd, path)),
+    hide: given.all('--hide').map(path => hidePlace(cwd, path)),
     unprotect: given.all('--unprotect'),
     programs,
     env: parseEnv(given.all('--env')),

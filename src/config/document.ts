@@ -7,6 +7,7 @@ import { HOOK_TIMEOUT_MS_MAX, HOOK_TIMEOUT_MS_MIN } from '../bounds.js'
 import { sha256Of } from '../digest.js'
 import { Refusal } from '../errors.js'
 import { refusedName, VARIABLE } from '../hooks/environment-names.js'
+import { absoluteHide, onlyOfShells } from '../paths/hide-glob.js'
 import { HOOKS_KEYS, type OptionValue, PROFILE_KEYS, PROVIDER_KEYS, type ProfileKey } from './profile-keys.js'
 import { type ProviderTable, readProvider } from './provider-table.js'
 import { quoted, refuseAt, type Source, TableReader } from './table-reader.js'
@@ -148,7 +149,7 @@ function whyNoKey(key: string, isDefault: boolean, flags: ReadonlySet<string>): 
 }
 
 function settingOf(reader: TableReader, { key, kind, min, choices, isPath }: ProfileKey): OptionValue | undefined {
-  const place = (word: string): string => (isPath === true ? resolve(dirname(reader.source.file), word) : word)
+  const place = (word: string): string => (isPath === true ? placeOf(reader, key, word) : word)
   switch (kind) {
     case 'switch':
       return reader.boolean(key)
@@ -163,6 +164,14 @@ function settingOf(reader: TableReader, { key, kind, min, choices, isPath }: Pro
     case 'joined':
       return joined(reader.list(key))
   }
+}
+
+/** Absolute; a relative one is relative to the folder of the file. */
+function placeOf(reader: TableReader, key: string, word: string): string {
+  const why = onlyOfShells(word)
+  if (why !== null) throw reader.refusal(key, `${quoted(word)}: ${why}`)
+  const folder = dirname(reader.source.file)
+  return key === 'hide' ? absoluteHide(folder, word) : resolve(folder, word)
 }
 
 /** No words: the flag is not given, which takes nothing back that has one value. */

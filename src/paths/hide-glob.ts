@@ -6,6 +6,7 @@
  * A rule that means something else than its writer thinks hides nothing, so what is not in the dialect is refused and never
  * taken literally: a backslash, `!(…)` and its kin, `{1..3}`, a class that is not closed.
  */
+import { resolve } from 'node:path'
 import { GlobProgram, type GlobToken, tokenizeGlob } from './glob.js'
 
 /** Texts that the braces of one pattern may stand for. */
@@ -24,11 +25,34 @@ export function compileHideGlob(glob: string): GlobProgram | string {
   if (typeof texts === 'string') return texts
   const programs: (readonly GlobToken[])[] = []
   for (const text of texts) {
-    const tokens = tokenize(text)
+    const tokens = tokensOf(text)
     if (typeof tokens === 'string') return tokens
     programs.push(tokens)
   }
   return new GlobProgram(programs)
+}
+
+/** Of one text of the braces, which can come to what their pattern does not hold: `a/{.,..}`, `{a,/b}`. */
+function tokensOf(text: string): readonly GlobToken[] | string {
+  // A path names the same with a slash at its end as without.
+  const plain = text.replace(/\/+$/, '')
+  if (plain === '' || plain.startsWith('/')) return 'one of the texts of its braces names no component'
+  return unsupported(plain) ?? tokenize(plain)
+}
+
+/**
+ * Why `word` is no path that anything but a shell can read (`~`, `$NAME` at its beginning), or null. Unread it is a name that nothing
+ * has, and hiding it would hide nothing.
+ */
+export function onlyOfShells(word: string): string | null {
+  if (!/^(?:~[^/]*|\$\w+|\$\{[^/]*\})(?:\/|$)/.test(word)) return null
+  return 'only a shell knows where that is, and none has read it: write the whole path, or ./ before a name that begins so'
+}
+
+/** Absolute, from `folder`. A pattern is not made plain by its spelling: `**` before `..` names another place than nothing. */
+export function absoluteHide(folder: string, word: string): string {
+  if (!isHideGlob(word)) return word === '' ? word : resolve(folder, word)
+  return word.startsWith('/') ? word : `${folder === '/' ? '' : folder}/${word.replace(/^(\.\/+)+/, '')}`
 }
 
 function unsupported(glob: string): string | null {

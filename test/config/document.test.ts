@@ -1,4 +1,5 @@
 /** The configuration file as text: what each table takes, in which words a wrong one is refused, and on which line. */
+import { dirname } from 'node:path'
 import t from 'tap'
 import { type ConfigDocument, readDocument } from '../../src/config/document.js'
 import { PROFILE_KEYS, type ProfileKey } from '../../src/config/profile-keys.js'
@@ -103,6 +104,8 @@ const REFUSED: readonly (readonly [toml: string, says: RegExp])[] = [
   ['[default]\n__proto__ = 1', /"__proto__": there is no such key/],
   ['[default]\nconstructor = 1', /"constructor": there is no such key/],
   ['[default]\napprove-up-to = "all"', /one of "low", "medium", "high", "destructive" is expected, and it is "all"/],
+  ['[default]\nhide = ["/a", "~/.ssh"]', /:2: .*"hide": "~\/\.ssh": only a shell knows where that is/],
+  ['[default]\ndriver = "$HOME/driver"', /"driver": "\$HOME\/driver": only a shell/],
   ['[default]\nwrite = "true"', /"write": true or false is expected/],
   ['[default]\ntoolchain = "node"\ntoolchains = ["go"]', /:3: .*"toolchains": it says --toolchain a second time/],
   ['default = 1', /:1: \[default\]: a table is expected, and it is a number/],
@@ -224,4 +227,12 @@ t.test('a line is that on which the statement begins', async t => {
     [['profiles', 1, 'name'], 18],
   ]
   for (const [path, line] of cases) t.equal(lineOf(text, path), line, path.join('.'))
+})
+
+t.test('a pattern keeps its spelling, so that what is no pattern is refused where it is landed', async t => {
+  const toml = '[default]\nhide = ["**/../x", "sub/../y", "./*.pem"]\nread = ["sub/../[y]/z"]\n'
+  const values = readDocument(Buffer.from(toml), FILE, { flags: new Set() }).defaults?.values
+  const folder = dirname(FILE)
+  t.same(values?.get('--hide'), [`${folder}/**/../x`, `${folder}/y`, `${folder}/*.pem`])
+  t.same(values?.get('--read'), [`${folder}/[y]/z`])
 })

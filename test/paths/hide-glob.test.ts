@@ -1,6 +1,6 @@
 import t from 'tap'
 import { compileGlob } from '../../src/paths/glob.js'
-import { compileHideGlob, isHideGlob } from '../../src/paths/hide-glob.js'
+import { absoluteHide, compileHideGlob, isHideGlob, onlyOfShells } from '../../src/paths/hide-glob.js'
 
 function matches(glob: string, path: string): boolean {
   const program = compileHideGlob(glob)
@@ -25,6 +25,9 @@ const CASES: readonly (readonly [glob: string, yes: readonly string[], no: reado
   ['.env{,.local}', ['.env', '.env.local'], ['.env.prod']],
   ['{a,{b,c}d}', ['a', 'bd', 'cd'], ['b', 'd']],
   ['{x,**/}y', ['xy', 'y', 'a/b/y'], ['ay']],
+  ['key*/', ['keys', 'key'], ['keys/', 'keys/a']],
+  ['**/', ['a', 'a/b'], []],
+  ['{a/,b}', ['a', 'b'], ['a/']],
   ['?**/b', ['a/b', 'axy/b'], ['b', 'ab']],
 ]
 for (const [glob, yes, no] of CASES) {
@@ -53,7 +56,8 @@ t.test('what is not in the dialect is refused, never taken literally', async t =
     '[z-a]',
     '[[:alpha:]]',
   ]
-  for (const glob of [...bad, '**/../x', '*/./x', '*//x', `${'{a,b}'.repeat(7)}`]) {
+  const ofBraces = ['{a,/b}', 'x/{.,..}/y', '{..,a}', '.{.,a}/x', '{a,}', 'x{/,b}/y', '{a,b/{.,c}}']
+  for (const glob of [...bad, ...ofBraces, '**/../x', '*/./x', '*//x', `${'{a,b}'.repeat(7)}`]) {
     t.type(compileHideGlob(glob), 'string', glob)
     t.ok(isHideGlob(glob), `${glob} is seen as a pattern`)
   }
@@ -64,4 +68,19 @@ t.test('the smaller dialect keeps brackets, braces and question marks as letters
   t.ok(compileGlob('app/[id]/*.ts')('app/[id]/page.ts'))
   t.notOk(compileGlob('app/[id]/*.ts')('app/i/page.ts'))
   t.ok(compileGlob('a?{b,c}')('a?{b,c}'))
+})
+
+t.test('a word that a shell has left unread names nothing', async t => {
+  for (const word of ['~', '~/.ssh', '~user/.ssh/*', '$HOME/.aws', '${HOME}/x', '$XDG_CONFIG_HOME', '${HOME:?}'])
+    t.type(onlyOfShells(word), 'string', word)
+  for (const word of ['./~/.ssh', 'a~', '/~', './$x', '/$HOME', 'x/~/y', '*~', '$', '$-x'])
+    t.equal(onlyOfShells(word), null, word)
+})
+
+t.test('a pattern is made absolute and nothing else', async t => {
+  t.equal(absoluteHide('/w', 'a/../b'), '/w/b')
+  t.equal(absoluteHide('/w', '*/../b'), '/w/*/../b')
+  t.equal(absoluteHide('/w', '/**/../b'), '/**/../b')
+  t.equal(absoluteHide('/w', './/./x*'), '/w/x*')
+  t.equal(absoluteHide('/', 'x*'), '/x*')
 })
