@@ -36,6 +36,7 @@ export async function session(line: string, cwd: string, options: SessionOptions
   const { spawn } = await import('node-pty')
   const env = { ...process.env, TERM: 'xterm', ...options.env } as Record<string, string>
   const terminal = spawn('sh', ['-c', line], { ...(options.size ?? { cols: 200, rows: 50 }), cwd, env })
+  const closeOurEnd = readBeforeClosing(terminal)
   let screen = ''
   terminal.onData(data => {
     screen += data
@@ -53,8 +54,7 @@ export async function session(line: string, cwd: string, options: SessionOptions
       ),
     type: keys => terminal.write(keys),
     resize: ({ cols, rows }) => terminal.resize(cols, rows),
-    // node-pty has no other way to close our end alone; it is what its own destroy() begins with.
-    hangUp: () => (terminal as unknown as { readonly _socket: { destroy(): void } })._socket.destroy(),
+    hangUp: closeOurEnd,
     screen: () => screen,
     get ended() {
       const over = until(
@@ -64,6 +64,17 @@ export async function session(line: string, cwd: string, options: SessionOptions
       return over.then(() => ({ status: status ?? -1, screen }))
     },
   }
+}
+
+/**
+ * node-pty destroys its socket 200 ms after the end, read or not: on a busy machine the last words are lost. Here what has come
+ * is read first. Returns what closes our end at once, for which node-pty has no way; it is what its own destroy() begins with.
+ */
+function readBeforeClosing(terminal: object): () => void {
+  const { _socket: socket } = terminal as { readonly _socket: { destroy(): unknown } }
+  const destroy = socket.destroy.bind(socket)
+  socket.destroy = () => setTimeout(destroy, 100)
+  return destroy
 }
 
 /** The shell's words for `harness` with these. */
