@@ -3,14 +3,15 @@
  * a session and group of its own with exactly the descriptors it is given, and tells apart why a start failed.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
-import { statSync, writeSync } from 'node:fs'
+import { writeSync } from 'node:fs'
 import { Server, type Socket } from 'node:net'
 import { ARGUMENT_BYTES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { covered } from './descriptors.js'
 import type { FifoPool } from './fifo-pool.js'
 import { signalled } from './processes.js'
-import { judgeProgram, loaderOf, type NotStarted, notStarted } from './program.js'
+import { judgeProgram, type NotStarted, notStarted } from './program.js'
+import { startFailure } from './start-failure.js'
 import { ChildStdio, type StdioPlan } from './stdio.js'
 import { type SpawnedChild, Supervised, type Supervision } from './supervised.js'
 
@@ -117,8 +118,8 @@ async function spawnChild(plan: SpawnPlan, stdio: ChildStdio): Promise<SpawnedCh
     return notStarted('spawn-failed', `${plan.file} could not be put under its limits: ${String(error)}`, { errno })
   }
   const { child } = attempt
-  if (child === undefined) return explain(plan, attempt.error)
-  if (child.pid === undefined) return explain(plan, await new Promise(resolve => child.once('error', resolve)))
+  if (child === undefined) return startFailure(plan, attempt.error)
+  if (child.pid === undefined) return startFailure(plan, await new Promise(resolve => child.once('error', resolve)))
   return spawned(child, child.pid)
 }
 
@@ -155,70 +156,6 @@ function listenerFrom(child: ChildProcess): Promise<Server | null> {
     child.once('disconnect', () => resolve(null))
     child.on('error', () => resolve(null))
   })
-}
-
-type Explain = (plan: SpawnPlan, errno: string) => NotStarted
-
-/** What a failed start means, by errno of execve(2), chdir(2) and fork(2). */
-const EXPLAIN: Readonly<Record<string, Explain>> = {
-  ENOENT: (plan, errno) => missingCwd(plan.cwd) ?? missingFile(plan, errno),
-  ENOTDIR: (plan, errno) => missingCwd(plan.cwd) ?? missingFile(plan, errno),
-  EACCES: (plan, errno) => missingCwd(plan.cwd) ?? judgeProgram(plan.file) ?? denied(plan, errno),
-  EPERM: (plan, errno) => judgeProgram(plan.file) ?? denied(plan, errno),
-  ENOEXEC: ({ file }, errno) =>
-    notStarted('not-executable-format', `${file} is no program for this machine`, { path: file, errno }),
-  ETXTBSY: ({ file }, errno) =>
-    notStarted('text-busy', `${file} is open for writing: close it, or run a copy`, { path: file, errno }),
-  E2BIG: (plan, errno) => tooLong(plan, errno),
-}
-
-function explain(plan: SpawnPlan, error: unknown): NotStarted {
-  const errno = errnoOf(error)
-  if (errno === undefined) throw error
-  const known = EXPLAIN[errno]
-  if (known !== undefined) return known(plan, errno)
-  return notStarted('spawn-failed', `${plan.file} could not be started: ${errno}`, { path: plan.file, errno })
-}
-
-/** ENOENT names the program also when only the working folder is gone (case A11). */
-function missingCwd(cwd: string): NotStarted | null {
-  try {
-    if (statSync(cwd).isDirectory()) return null
-    return notStarted('cwd-not-a-directory', `the working folder ${cwd} is no folder`, { path: cwd })
-  } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === 'ENOENT')
-      return notStarted('cwd-missing', `the working folder ${cwd} does not exist`, { path: cwd, errno })
-    if (errno === 'ENOTDIR') {
-      return notStarted('cwd-not-a-directory', `a part of the working folder ${cwd} is no folder`, { path: cwd, errno })
-    }
-    return notStarted('no-permission', `the working folder ${cwd} cannot be entered`, { path: cwd, errno })
-  }
-}
-
-/** The file is there and the kernel says it is not: then it is the loader that the file asks for. */
-function missingFile({ file }: SpawnPlan, errno: string): NotStarted {
-  const judged = judgeProgram(file)
-  if (judged !== null) return judged
-  const loader = loaderOf(file)
-  const named = loader ?? 'a program it is started through'
-  const message = `${file} needs ${named}, which is not there`
-  return notStarted('interpreter-missing', message, loader === null ? { errno } : { path: loader, errno })
-}
-
-function denied({ file, cwd }: SpawnPlan, errno: string): NotStarted {
-  return notStarted('no-permission', `${file} may not be started in ${cwd} under the chosen user`, {
-    path: file,
-    errno,
-  })
-}
-
-function tooLong({ file, args, env }: SpawnPlan, errno: string): NotStarted {
-  const bytes = [file, ...args, ...Object.entries(env).map(pair => pair.join('='))]
-    .map(word => Buffer.byteLength(word) + 1)
-    .reduce((sum, length) => sum + length, 0)
-  const message = `arguments and environment of ${file} are ${bytes} bytes together, more than the kernel takes: pass some of it on stdin or in a file`
-  return notStarted('argument-list-too-long', message, { errno })
 }
 
 /** How long a program of the system that answers at once may take, and how much it may say (ps(1) shows environments). */
