@@ -75,6 +75,8 @@ export const NETWORK_HEAD_BYTES_MAX = 64 * KiB
 /** From the connection, or the end of the answer before, to the end of a request's head. */
 export const NETWORK_HEAD_MS = 30_000
 export const NETWORK_LOOKUP_MS = 10_000
+/** From the spawn to the listener inside: Node starts in 40 ms, on a machine that gives it no time in many times that. */
+export const NETWORK_LISTENER_MS = 20_000
 /** Of the four threads that Node has for files and names together. */
 export const NETWORK_LOOKUPS_AT_ONCE = 2
 export const NETWORK_CONNECT_MS = 15_000

@@ -2,7 +2,7 @@
  * A control group for one launch: limits that bind a whole tree, and what the kernel counted. Version 2 where a delegated
  * folder is known, else the singly mounted controllers of version 1 (kernel: admin-guide/cgroup-v2, cgroup-v1/{pids,memory,cpuacct}).
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../errors.js'
@@ -15,81 +15,10 @@ import {
   procIsOurs,
   signalled,
 } from '../supervise/processes.js'
+import { CONTROLLERS, type ControllerName, type GroupCounts, NO_COUNTS, readGroupFile } from './cgroup-controllers.js'
 import type { LaunchPlan } from './types.js'
 
-/** What the kernel counted; null where the controller is not there. */
-export interface GroupCounts {
-  /** Processes killed because the group was out of memory. */
-  readonly memoryKills: number
-  /** Forks refused because the group was full. */
-  readonly forksRefused: number
-  readonly peakMemoryBytes: number | null
-  readonly cpuMs: number | null
-}
-
-export const NO_COUNTS: GroupCounts = { memoryKills: 0, forksRefused: 0, peakMemoryBytes: null, cpuMs: null }
-
-interface Controller {
-  /** Files written when the group is made, by limit. A file that is optional may be missing. */
-  readonly limits: Readonly<
-    Partial<Record<'memory' | 'pids', readonly { readonly file: string; readonly optional: boolean }[]>>
-  >
-  count(folder: string): Partial<GroupCounts>
-}
-
-const required = (file: string) => ({ file, optional: false })
-/** Swap accounting can be off; without it a limit on memory leaves swap open, with it both are held to the same. */
-const optional = (file: string) => ({ file, optional: true })
-
-/** By the key under which a plan names the controller's folder. */
-const CONTROLLERS: Readonly<Record<'v2' | 'pids' | 'memory' | 'cpuacct', Controller>> = {
-  v2: {
-    limits: { pids: [required('pids.max')], memory: [required('memory.max')] },
-    count: folder => ({
-      memoryKills: keyed(folder, 'memory.events', 'oom_kill') ?? 0,
-      forksRefused: keyed(folder, 'pids.events', 'max') ?? 0,
-      peakMemoryBytes: single(folder, 'memory.peak'),
-      cpuMs: scaled(keyed(folder, 'cpu.stat', 'usage_usec'), 1e3),
-    }),
-  },
-  pids: {
-    limits: { pids: [required('pids.max')] },
-    count: folder => ({ forksRefused: keyed(folder, 'pids.events', 'max') ?? 0 }),
-  },
-  memory: {
-    limits: { memory: [required('memory.limit_in_bytes'), optional('memory.memsw.limit_in_bytes')] },
-    count: folder => ({
-      memoryKills: keyed(folder, 'memory.oom_control', 'oom_kill') ?? 0,
-      peakMemoryBytes: single(folder, 'memory.max_usage_in_bytes'),
-    }),
-  },
-  cpuacct: { limits: {}, count: folder => ({ cpuMs: scaled(single(folder, 'cpuacct.usage'), 1e6) }) },
-}
-
-type ControllerName = keyof typeof CONTROLLERS
-
-function read(folder: string, file: string): string | null {
-  try {
-    // UTF-8 is what Node reads in one call.
-    return readFileSync(join(folder, file), 'utf8')
-  } catch {
-    return null
-  }
-}
-
-function single(folder: string, file: string): number | null {
-  const text = read(folder, file)
-  return text !== null && /^\d+\s*$/.test(text) ? Number(text) : null
-}
-
-function keyed(folder: string, file: string, key: string): number | null {
-  const value = new RegExp(`^${key} (\\d+)$`, 'm').exec(read(folder, file) ?? '')?.[1]
-  return value === undefined ? null : Number(value)
-}
-
-function scaled(value: number | null, by: number): number | null {
-  return value === null ? null : Math.round(value / by)
-}
+export { type GroupCounts, NO_COUNTS }
 
 /** Rmdir answers EBUSY for a moment after the last member is gone. */
 const REMOVE_TRIES = 200
@@ -133,7 +62,7 @@ export class LaunchGroup {
     const parents = parentsOf(cgroup)
     if (parents.length === 0) return null
     for (const [, parent] of parents) removeStaleOnce(parent)
-    const membership = read('/proc/self', 'cgroup') ?? ''
+    const membership = readGroupFile('/proc/self', 'cgroup') ?? ''
     const entry = parents.every(([controller, parent]) => controller !== 'v2' && isHome(parent, membership))
       ? 'inherited'
       : 'attached'
@@ -157,9 +86,9 @@ export class LaunchGroup {
   /**
    * Runs `spawn`, which must not wait, so that what it starts is in the group where that can be inherited. The limits are
    * written after we are out again, because they are not for us; what was started is held meanwhile. Throws where we cannot
-   * go in, come out, or write them.
+   * go in, come out, or write them. `later`: {@link limit} writes them.
    */
-  started<Child>(spawn: () => Child): Child {
+  started<Child>(spawn: () => Child, limits: 'now' | 'later' = 'now'): Child {
     if (this.entry === 'attached') return spawn()
     const folders = [...this.folders.values()]
     try {
@@ -167,8 +96,25 @@ export class LaunchGroup {
       return spawn()
     } finally {
       for (const folder of folders) moveOurThread(dirname(folder))
-      writeLimits(this.folders, this.limits, this.own)
+      if (limits === 'now') this.#write()
     }
+  }
+
+  /**
+   * Writes the limits that were left for later, and counts from here on: what ran before was not the command's. Throws where it
+   * cannot be done. What is attached was never in the group before.
+   */
+  limit(): void {
+    if (this.entry === 'attached') return
+    this.#write()
+    for (const [controller, folder] of this.folders) {
+      const { resets } = CONTROLLERS[controller]
+      if (resets !== undefined) writeFileSync(join(folder, resets), '0')
+    }
+  }
+
+  #write(): void {
+    writeLimits(this.folders, this.limits, this.own)
   }
 
   /**
@@ -242,7 +188,7 @@ function writeLimits(folders: Folders, limits: Limits, own: number): void {
     const written = name === 'pids' ? value + own : value
     for (const [controller, folder] of folders) {
       for (const { file, optional: mayMiss } of CONTROLLERS[controller].limits[name] ?? []) {
-        if (mayMiss && read(folder, file) === null) continue
+        if (mayMiss && readGroupFile(folder, file) === null) continue
         writeFileSync(join(folder, file), String(written))
       }
     }
@@ -251,7 +197,7 @@ function writeLimits(folders: Folders, limits: Limits, own: number): void {
 
 /** Pids in the group. One of another pid namespace is told as 0 (cgroups(7)), which to kill(2) is our own process group. */
 function members(folder: string): number[] {
-  return (read(folder, 'cgroup.procs') ?? '')
+  return (readGroupFile(folder, 'cgroup.procs') ?? '')
     .split('\n')
     .map(Number)
     .filter(pid => pid > 0)

@@ -41,7 +41,7 @@ function tooSmall({ plan, counts }: EndingFacts): NotStarted | null {
 export function memoryTooSmall({ limits }: EndingFacts['plan']): NotStarted | null {
   const limit = limits.find(({ name }) => name === 'memory')
   if (limit === undefined) return null
-  const text = `the limit memory=${limitText('memory', limit.value)} is less than the sandbox itself takes to start, about 1MiB, and 64MiB with --allow-host`
+  const text = `the limit memory=${limitText('memory', limit.value)} is less than the sandbox itself takes to start, about 1MiB`
   return notStarted('sandbox-failed', text)
 }
 

@@ -167,9 +167,7 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
     text: /^network: (no listener could be opened|the listener) inside/m,
     probe: 'the way to the network',
     cause: 'with --allow-host the Node that runs this program is started inside for a moment, and it did not start',
-    fix: host(
-      'show what it needs with --read FOLDER, the folder that it is installed in, and leave it memory=64MiB and pids=16; or leave --allow-host out',
-    ),
+    fix: host('show what it needs with --read FOLDER, the folder that it is installed in; or leave --allow-host out'),
   },
   'limit-refused': {
     text: /^\/run\/harness\/limit: /m,

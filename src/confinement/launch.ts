@@ -20,6 +20,7 @@ import { afterLaunch, beforeLaunch } from './aftermath.js'
 import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { endingOf, memoryTooSmall } from './ending.js'
 import { launchLandlock } from './landlock-launch.js'
+import { listening } from './listening.js'
 import { Release } from './release.js'
 import { launchSeatbelt } from './seatbelt-launch.js'
 import { heldStdio, type LaunchOptions, outsideOf, spawnPlan, supervisionOf } from './spawn-plan.js'
@@ -117,8 +118,10 @@ async function startIn(plan: LaunchPlan, options: LaunchOptions, group: LaunchGr
   const { terminal } = options
   const pty = terminal === undefined ? null : await Pty.open(terminal.size, plan.identity)
   if (pty !== null && 'kind' in pty) return pty
+  // Node, which opens the listener, needs more than a command may be given.
+  const limits = plan.policy.network === null ? 'now' : 'later'
   const supervised = await start(
-    { ...spawnPlan(plan, options, pty), ...(group === null ? {} : { around: spawn => group.started(spawn) }) },
+    { ...spawnPlan(plan, options, pty), ...(group === null ? {} : { around: spawn => group.started(spawn, limits) }) },
     supervision,
     () => sharedFifos(outsideOf(plan)),
   )
@@ -127,20 +130,10 @@ async function startIn(plan: LaunchPlan, options: LaunchOptions, group: LaunchGr
     return supervised.code === 'nul-in-argument' ? supervised : launcherFailed(plan, supervised)
   }
   if (tree === undefined) throw new Error('a supervised process without a tree')
-  const listening = serving(supervised, options)
-  const release = new Release({ supervised, tree, group, plan, ...(listening === null ? {} : { listening }) })
+  const network = listening(supervised, options, options.clock ?? systemClock)
+  const release = new Release({ supervised, tree, group, plan, network })
   supervised.killOn(options.kill)
   return { supervised, release, stderr: heldStdio(options) === 'kept' ? 'kept' : 'given' }
-}
-
-/** Null: there is no network, so nothing to wait for. */
-function serving({ listener }: Supervised, { onListener }: LaunchOptions): Promise<boolean> | null {
-  return (
-    listener?.then(server => {
-      if (server !== null) onListener?.(server)
-      return server !== null
-    }) ?? null
-  )
 }
 
 /** A group lists its members in one read, where a namespace's are found by looking at every process there is. */

@@ -1,7 +1,7 @@
 /**
  * Lets the command go, in this order: bwrap tells its init, which enters the control group while the sandbox is still
- * being built; the first program says that it stands; it is seen to be in the group too; the init is seen to be past asking
- * for its parent-death signal; what is mounted is seen to be what was judged; the first program hears the word.
+ * being built (with a network: once the listener inside is handed out, so that what opens it is under no limit); the first
+ * program says that it stands; it is seen to be in the group too; the init is seen to be past asking for its parent-death signal; what is mounted is seen to be what was judged; the first program hears the word.
  *
  * At every step our own end (kill -9 included) closes the descriptor that the first program waits on, and it ends. After
  * the last step init dies with bwrap and bwrap with us (prctl(2), PR_SET_PDEATHSIG). bwrap asks for the signal for its
@@ -19,6 +19,7 @@ import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Supervised } from '../supervise/supervised.js'
 import type { LaunchGroup } from './cgroup.js'
 import { RELEASE } from './hold.js'
+import { type Listening, notListening } from './listening.js'
 import { misplaced } from './mounted.js'
 import { CHILD_FDS, type LaunchPlan } from './types.js'
 
@@ -27,8 +28,8 @@ export interface Held {
   readonly tree: NamespaceTree
   readonly group: LaunchGroup | null
   readonly plan: Pick<LaunchPlan, 'seccomp' | 'mounts'>
-  /** True once the listener inside is served, false where there will be none. Absent: there is no network. */
-  readonly listening?: Promise<boolean>
+  /** Absent: there is no network. */
+  readonly network?: Promise<Listening> | undefined
 }
 
 /** Looks at init without a pause: it needs no more. After those it is left the processor that the looks would take. */
@@ -49,6 +50,7 @@ export class Release {
   constructor(private readonly held: Held) {
     this.#status = new BwrapStatus(this.#pipe(CHILD_FDS.status), (init, namespace) => this.#began(init, namespace))
     this.#pipe(CHILD_FDS.hold).once('data', () => void this.#stands())
+    void held.network?.then(how => how === 'late' && this.#giveUp(notListening(how)))
   }
 
   /** Status of the command as bwrap tells it, null while and where it does not. */
@@ -72,23 +74,30 @@ export class Release {
   #began(init: number, namespace: string | null): void {
     if (!this.held.tree.tell(init, namespace)) return
     this.#init = init
-    this.#entered = this.held.group?.enter(init) ?? this.#entered
-    // Waited for in #stands; until then a failure must not count as unheard.
-    this.#entered.catch(() => undefined)
+    if (this.held.network === undefined) this.#enter(init)
     // Looked at while the sandbox is being built. What the host mounts meanwhile makes a difference, and that refuses.
     this.#outside = readMounts()
   }
 
+  #enter(init: number): void {
+    this.#entered = this.held.group?.enter(init) ?? this.#entered
+    // Waited for in #stands; until then a failure must not count as unheard.
+    this.#entered.catch(() => undefined)
+  }
+
   async #stands(): Promise<void> {
+    const network = await this.held.network
+    if (network !== undefined && network !== 'served') return this.#giveUp(notListening(network))
     try {
+      if (network !== undefined) {
+        this.held.group?.limit()
+        if (this.#init !== null) this.#enter(this.#init)
+      }
       await this.#entered
       if (this.#init !== null) await this.held.group?.enterChildren(this.#init)
     } catch (error) {
       const text = `the sandbox could not be put into its control group: ${String(error)}`
       return this.#giveUp(notStarted('sandbox-failed', text))
-    }
-    if ((await this.held.listening) === false) {
-      return this.#giveUp(notStarted('sandbox-failed', 'network: the listener inside was not handed out'))
     }
     this.#letGo(0, systemClock.now())
   }

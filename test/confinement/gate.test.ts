@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { NETWORK_LISTENER_MS } from '../../src/bounds.js'
 import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
 import { explainPolicy } from '../../src/confinement/explain.js'
 import { launchFolderRules } from '../../src/confinement/folder-rules.js'
@@ -19,6 +20,7 @@ import type { HarnessEvent } from '../../src/events.js'
 import type { Outcome } from '../../src/outcome.js'
 import { checkLaunchFolders } from '../../src/paths/launch-folders.js'
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
+import { type Clock, systemClock } from '../../src/supervise/deadline.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { DEBIAN, policy, request } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
@@ -150,6 +152,22 @@ t.test('status, signals, deadlines and ends are those of any launch', confined, 
     )
   }
 })
+
+t.test(
+  'what opens the listener is under no limit, and counted nowhere',
+  { skip: needs('bubblewrap', 'cgroup-v1-pids') },
+  async t => {
+    const { run } = await open(t, { allowHosts: ['good.test'], limits: { pids: 3, memory: 8 * 1024 * 1024 } })
+    const ended = await run(['true'])
+    t.match(ended, { ending: { kind: 'exited', status: 0 } })
+    t.ok(
+      ended.peak_memory_bytes === null || ended.peak_memory_bytes <= 8 * 1024 * 1024,
+      `peak ${ended.peak_memory_bytes}`,
+    )
+    const forks = await run(['sh', '-c', 'sleep 1 & sleep 1 & sleep 1 & sleep 1 & wait'])
+    t.match(forks, { ending: { kind: 'bound', name: 'pids' } }, 'and the command is under all of them')
+  },
+)
 
 t.test('several at one time, each with a token and a way of its own', confined, async t => {
   const port = await origin(t)
@@ -317,6 +335,25 @@ t.test('who launches by himself has to serve the listener by himself', confined,
   if (folders instanceof Refusal) throw folders
   const options = { stdin: null, stdout: 'capture', stderr: 'capture', signal: new AbortController().signal } as const
   await t.rejects(launch(plan, folders, { ...options, wallMs: 5_000, graceMs: 0, launchId: 'own-1' }), TypeError)
+  const file = join(asked.workspace, 'node')
+  writeFileSync(file, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 })
+  const stuck = planLaunch({
+    boundary: 'bubblewrap',
+    policy: landed,
+    facts: { ...facts, node: file },
+    command: ['true'],
+  })
+  if (stuck instanceof Refusal) throw stuck
+  const clock: Clock = {
+    now: () => systemClock.now(),
+    wall: () => systemClock.wall(),
+    after: (ms, then) => systemClock.after(ms === NETWORK_LISTENER_MS ? 200 : ms, then),
+  }
+  const again = checkLaunchFolders({ cwd: '.', grants: [], cache: null, privateParent: tmpdir() }, rules)
+  if (again instanceof Refusal) throw again
+  const more = { wallMs: 30_000, graceMs: 0, launchId: 'own-2', clock, onListener: () => t.fail('handed out') }
+  const { ending } = await launch(stuck, again, { ...options, ...more })
+  t.match(ending, { kind: 'not-started', code: 'sandbox-failed', message: /^network: .* not handed out within 20 s$/ })
 })
 
 /** Stands for sandbox-exec, without a profile. */
