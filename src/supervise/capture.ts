@@ -26,6 +26,7 @@ export class Capture {
   #passing = false
   readonly #blocks: Buffer[] = []
   #finished = false
+  #cut = false
   readonly #ended: Promise<void>
   #end: () => void = () => undefined
 
@@ -108,6 +109,17 @@ export class Capture {
     writer.push(block.subarray(0, bytes.length), () => this.#blocks.push(block))
   }
 
+  /** Taken and not passed on yet. */
+  get underWay(): number {
+    return this.#writer?.pendingBytes ?? 0
+  }
+
+  /** Reads no more, although somebody still holds the FIFO: it is not used again. */
+  cut(): void {
+    this.#cut = true
+    this.#socket?.destroy()
+  }
+
   /** Everything the child wrote has reached the relay's reader, or that reader is gone. */
   async delivered(): Promise<void> {
     if (this.#writer === undefined) return
@@ -119,7 +131,7 @@ export class Capture {
   finish(treeGone: boolean): void {
     this.#finished = true
     this.#visits?.end()
-    const drained = treeGone && (this.closed || this.#socket === undefined)
+    const drained = treeGone && !this.#cut && (this.closed || this.#socket === undefined)
     if (this.#socket === undefined) closeSync(this.fifo.reader)
     else this.#socket.destroy()
     this.pool.giveBack(this.fifo.path, drained ? 'drained' : 'held')

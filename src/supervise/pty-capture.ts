@@ -94,6 +94,16 @@ export class PtyCapture {
     void writer.flushed().then(() => this.screen.pty.screen.resume())
   }
 
+  /** Taken and not passed on yet. */
+  get underWay(): number {
+    return this.#writer?.pendingBytes ?? 0
+  }
+
+  /** Hangs the terminal up, although somebody still holds it. */
+  cut(): void {
+    this.screen.pty.close()
+  }
+
   /** Everything the program has shown has reached the relay's reader, or that reader is gone. */
   async delivered(): Promise<void> {
     if (this.#writer === undefined) return

@@ -5,6 +5,7 @@ import type { Captured, StreamFailure } from '../outcome.js'
 import { NOTHING_CAPTURED } from '../outcome.js'
 import { BoundedOutput } from './bounded-output.js'
 import { Capture } from './capture.js'
+import { delivery } from './delivery.js'
 import { Feed } from './feed.js'
 import type { FifoPool } from './fifo-pool.js'
 import type { Pty } from './pty.js'
@@ -171,9 +172,9 @@ export class ChildStdio {
     for (const capture of this.#streams) capture.passOn()
   }
 
-  /** Resolves when every relayed byte is delivered or its reader is gone. The tree must be gone, or it may not end. */
-  async delivered(): Promise<void> {
-    await Promise.all([...this.#streams].map(capture => capture.delivered()))
+  /** Resolves when every relayed byte is delivered, its reader is gone, or a stream was cut, which is true: see {@link delivery}. */
+  delivered(pause: (ms: number) => Promise<void>): Promise<boolean> {
+    return delivery([...this.#streams], pause)
   }
 
   /** True where a stream is relayed: how long it takes is then its reader's doing. */

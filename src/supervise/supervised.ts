@@ -269,9 +269,9 @@ export class Supervised {
       if (signal?.aborted) resolve()
       else if (signal !== undefined) forget = onAbort(signal, resolve)
     })
-    await Promise.race([this.stdio.delivered(), stopped])
+    const cut = this.stdio.delivered(ms => this.#pause(ms))
+    this.#outputHeld = (await Promise.race([cut, stopped])) ?? false
     forget()
-    this.#outputHeld = false
   }
 
   /** The command is let go now: relayed streams go on to their descriptors. False, and nothing is done, where it is ending already. */
@@ -282,11 +282,15 @@ export class Supervised {
     return true
   }
 
+  #pause(ms: number): Promise<void> {
+    return new Promise(resolve => this.#timers.arm('last-output', ms, resolve))
+  }
+
   /** The tree is gone, so what is in the pipes is all there will be; whoever still holds one is not waited for. */
   async #lastOutput(): Promise<void> {
     const started = this.supervision.clock.now()
     while (!this.stdio.closed && this.supervision.clock.now() - started < DRAIN_MS) {
-      await new Promise<void>(resolve => this.#timers.arm('last-output', 1, resolve))
+      await this.#pause(1)
     }
     this.#outputHeld ||= !this.stdio.closed
   }

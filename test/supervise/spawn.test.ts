@@ -255,6 +255,26 @@ t.test('a process in a session of its own', { skip: needs('linux') }, async t =>
   t.same(marked(mark), [])
 })
 
+t.test(
+  'a stream that is passed on and still held is not waited for past the end',
+  { skip: needs('linux') },
+  async t => {
+    const path = join(t.testdir({}), 'out')
+    const relay = openSync(path, 'w')
+    t.teardown(() => closeSync(relay))
+    const started = await start(
+      { ...PLAN, args: ['-c', '(setsid sleep 30 & echo $!); exit 3'], stdout: { relay } },
+      { ...LIMITS, tree: pid => new GroupTree(pid) },
+      pool,
+    )
+    if ('kind' in started) throw new Error(started.message)
+    started.passOn()
+    const ended = await Promise.race([started.ended, pause(10_000)])
+    process.kill(Number(readFileSync(path, 'utf8')), 'SIGKILL')
+    t.match(ended, { exit: { status: 3 }, outputHeld: true }, 'it is said that somebody holds it')
+  },
+)
+
 t.test('descriptors', { skip: needs('linux') }, async t => {
   const given = openSync(join(folder, 'file'), 'r')
   const ended = await shell(
