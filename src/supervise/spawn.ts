@@ -129,7 +129,7 @@ function spawnNow({ file, args, argv0 = file, env, cwd, identity }: SpawnPlan, {
 
 /** Ends a process that nobody will supervise; what waits for a word from us reads end-of-file. */
 function discard(child: ChildProcess | undefined): void {
-  if (child?.pid === undefined) return
+  if (child?.pid === undefined) return void child?.once('error', () => undefined)
   signalled(-child.pid, 'SIGKILL')
   for (const stream of child.stdio) stream?.destroy()
 }

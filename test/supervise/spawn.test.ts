@@ -148,6 +148,22 @@ t.test('a working folder that may not be entered', { skip: needs('linux', 'root'
   t.match(refused, { kind: 'not-started', code: 'no-permission', path: cwd, errno: 'EACCES' })
 })
 
+t.test('what is done around a start fails: what was started is ended, and what was not is no crash', async t => {
+  const failing = (spawn: () => void): never => {
+    spawn()
+    throw Object.assign(new Error('too many open files'), { code: 'EMFILE', syscall: 'open' })
+  }
+  const mark = `around-${process.pid}`
+  const args = ['-c', `: ${mark}; sleep 300; :`]
+  const started = await start({ ...PLAN, args, around: failing }, LIMITS, pool)
+  t.match(started, { code: 'spawn-failed', errno: 'EMFILE' })
+  t.ok(await eventually(() => marked(mark).length === 0, 2_000), 'nothing of it is left')
+  const missing = { ...PLAN, file: join(folder, 'none'), format: 'judged', around: failing } as const
+  t.match(await start(missing, LIMITS, pool), { code: 'spawn-failed', errno: 'EMFILE' })
+  await pause(50)
+  t.pass('Node tells of a start that failed only later, and somebody listens')
+})
+
 t.test('what only the kernel can tell', { skip: needs('linux') }, async t => {
   const busy = join(folder, 'busy')
   copyFileSync('/bin/sleep', busy)
