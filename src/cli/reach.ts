@@ -1,6 +1,7 @@
 /** What the file tools may reach: from the landed policy where a boundary stands, from the flags alone where none does. */
 import { landAsked, landHides } from '../confinement/policy-hides.js'
-import type { LandedRule, Policy, PolicyRequest } from '../confinement/types.js'
+import { everyHome } from '../confinement/policy-host.js'
+import type { HostFacts, LandedRule, Policy, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import { indexControlFiles, NO_CONTROL_FILES } from '../paths/control-files.js'
 import { enterRefusal } from '../paths/folder-checks.js'
@@ -16,15 +17,14 @@ export interface ReachOptions {
   /** `GLOB=SCOPE` as given, in order. */
   readonly writeScope: readonly string[]
   readonly cwd: string
-  /** Home folders of the user. */
-  readonly homes: readonly string[]
+  readonly facts: Pick<HostFacts, 'homes' | 'pointedPlaces'>
 }
 
 /** Throws the refusal of the first path or rule that cannot be honoured. */
-export function fileReach({ request, policy, writeScope, cwd, homes }: ReachOptions): FileReach {
+export function fileReach({ request, policy, writeScope, cwd, facts }: ReachOptions): FileReach {
   const controls = indexControlFiles(request.controlFiles, cwd)
   if (controls instanceof Refusal) throw controls
-  const { workspace, reads, hides, hiddenElsewhere } = policy ?? readingOnly(request, cwd, homes)
+  const { workspace, reads, hides, hiddenElsewhere } = policy ?? readingOnly(request, cwd, facts)
   return {
     workspace,
     reads,
@@ -33,7 +33,7 @@ export function fileReach({ request, policy, writeScope, cwd, homes }: ReachOpti
     protects: [...(policy?.protects ?? []), ...(policy?.gitOpen ?? [])],
     protectedNames: protectedNames(request.unprotect),
     controlFiles: policy === null ? NO_CONTROL_FILES : controls,
-    homes,
+    homes: facts.homes,
     writeScopeLayers: [writeScope.map(parseWriteScope)],
     canWrite: policy !== null,
   }
@@ -41,8 +41,8 @@ export function fileReach({ request, policy, writeScope, cwd, homes }: ReachOpti
 
 type Reading = Pick<Policy, 'workspace' | 'reads' | 'hides' | 'hiddenElsewhere'>
 
-/** Without a boundary the same is hidden as with one: what `--hide` names, and the secrets of a home folder that is opened. */
-function readingOnly(request: PolicyRequest, cwd: string, homes: readonly string[]): Reading {
+/** Without a boundary the same is hidden as with one: what `--hide` names, and the secrets of what is opened. */
+function readingOnly(request: PolicyRequest, cwd: string, facts: ReachOptions['facts']): Reading {
   const workspace = workspaceRule(request.workspace, cwd)
   const reads = [workspace, ...request.read.map(path => ruleOf(path, `--read ${path}`, cwd))]
   const asked = landAsked(
@@ -55,9 +55,10 @@ function readingOnly(request: PolicyRequest, cwd: string, homes: readonly string
     reads,
     opened: [],
     system: [],
-    homes,
+    homes: request.read.length === 0 ? facts.homes : everyHome(facts),
     credentials: [],
     controlFiles,
+    pointed: facts.pointedPlaces,
     launchUid: null,
   })
   return { workspace, reads, hides, hiddenElsewhere: elsewhere }

@@ -76,7 +76,7 @@ export async function openSurroundings({
       policy: boundary?.policy ?? null,
       writeScope: given.all('--write-scope'),
       cwd: io.cwd,
-      homes: facts.homes,
+      facts,
     })
     const surface = given.one('--surface') === 'verbs' ? 'verbs' : 'flat'
     const effects = openOrClosed(boundary, given.all('--process-write-subtree'))

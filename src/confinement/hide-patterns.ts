@@ -52,8 +52,10 @@ function outermost(paths: readonly string[]): readonly string[] {
   return kept
 }
 
-export function tooManyCovers(rule: string, mounts: number): Refusal {
-  const text = `${rule} comes to ${mounts} covers, and ${MOUNTS_MAX} is the limit of all rules: hide the folder that holds them`
+/** `others`: rules that have a part in it; 0: the one alone is too much. */
+export function tooManyCovers(rule: string, mounts: number, others = 0): Refusal {
+  const rules = others === 0 ? `${rule} comes` : `${rule} and ${others} other ${others === 1 ? 'rule' : 'rules'} come`
+  const text = `${rules} to ${mounts} covers, and ${MOUNTS_MAX} is the limit of all rules: hide the folder that holds them`
   return new Refusal('rule-too-large', { rule, mounts, limit: MOUNTS_MAX }, text)
 }
 

@@ -29,7 +29,9 @@ import {
   homeOfUid,
   homesOf,
   installCommand,
+  pointedPlaces,
 } from './host-texts.js'
+import { REGISTRY_SETTINGS } from './secret-names.js'
 import type { HostFacts } from './types.js'
 
 /** Where system programs live on every Linux; searched before the inherited PATH. */
@@ -76,7 +78,7 @@ const PLATFORMS: Readonly<Partial<Record<NodeJS.Platform, HostFacts['platform']>
 
 /** What may differ from the running process, for callers that judge another one. */
 export interface HostQuestions {
-  /** Default: this process's environment; only HOME and PATH are read. */
+  /** Default: this process's environment; PATH is read, and which places it names as those of secrets. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** `--cgroup-root PATH`: judged instead of the groups found. */
   readonly cgroupRoot?: string | undefined
@@ -95,6 +97,10 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     gid: process.getgid?.() ?? -1,
     home: homes[0] ?? homedir(),
     homes,
+    pointedPlaces: [
+      ...pointedPlaces(env, process.cwd()),
+      ...REGISTRY_SETTINGS.filter(existsSync).map(path => ({ variable: null, path })),
+    ],
     bwrap: bwrap === null ? null : { path: bwrap },
     ...(process.platform === 'darwin' && existsSync(SANDBOX_EXEC) ? { sandboxExec: SANDBOX_EXEC } : {}),
     node: landed(process.execPath) ?? process.execPath,

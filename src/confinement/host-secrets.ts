@@ -3,74 +3,109 @@
  * and our own folders. Unknown names stay in sight: a list of names is no proof, and the record says so.
  */
 import { type Dirent, readdirSync } from 'node:fs'
-import { Refusal } from '../errors.js'
+import { errnoOf, Refusal } from '../errors.js'
+import { compileGlob, type GlobMatch } from '../paths/glob.js'
 import { join, land } from '../paths/resolve.js'
-import { SECRET_NAMES } from './secret-names.js'
-import type { ControlFile } from './types.js'
+import { HOST_SECRETS, MOVED_BASES, SECRET_NAMES } from './secret-names.js'
+import type { ControlFile, HostFacts } from './types.js'
 
 export interface SecretPlace {
   readonly path: string
   readonly source: string
 }
 
-/** Keys, password tables, stores of daemons and remains of memory, as distributions place them; see the manual of each program. */
-// biome-ignore format: a list of words
-const HOST_SECRETS = [
-  '/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/master.passwd', '/etc/security/opasswd', '/etc/tcb',
-  '/etc/sudoers', '/etc/sudoers.d', '/etc/doas.conf', '/etc/ssl/private', '/etc/pki/tls/private', '/etc/letsencrypt',
-  '/etc/krb5.keytab', '/etc/wireguard', '/etc/openvpn', '/etc/ipsec.secrets', '/etc/ipsec.d/private', '/etc/swanctl/private',
-  '/etc/ppp/chap-secrets', '/etc/ppp/pap-secrets', '/etc/NetworkManager/system-connections', '/etc/wpa_supplicant',
-  '/etc/netplan', '/etc/credstore', '/etc/credstore.encrypted', '/etc/docker/key.json', '/etc/kubernetes', '/etc/rancher',
-  '/etc/mysql/debian.cnf', '/etc/crypttab', '/etc/cryptsetup-keys.d', '/etc/ceph', '/etc/iscsi', '/etc/smbcredentials',
-  '/etc/auto.smb.credentials',
-  '/var/lib/docker', '/var/lib/containerd', '/var/lib/containers', '/var/lib/kubelet', '/var/lib/rancher', '/var/lib/lxd',
-  '/var/lib/incus', '/var/lib/libvirt', '/var/lib/sss', '/var/lib/samba/private', '/var/lib/iwd', '/var/lib/bluetooth',
-  '/var/lib/NetworkManager', '/var/lib/systemd/credential.secret', '/var/lib/systemd/random-seed',
-  '/var/lib/systemd/coredump', '/var/crash', '/var/backups', '/var/spool/cron', '/var/spool/mail', '/var/mail',
-  '/var/kerberos', '/var/lib/cloud', '/var/lib/waagent', '/var/lib/amazon', '/var/lib/google', '/var/lib/tailscale',
-  '/var/lib/mysql', '/var/lib/postgresql', '/var/lib/redis', '/var/lib/vault',
-  '/swapfile', '/swap.img',
-] as const
+const REGISTRY = 'default: registry credentials'
 
-/** Of sshd: `ssh_host_ed25519_key` and its kin, without the public halves. */
-const SSH_HOST_KEY = /^ssh_host_.*_key$/
+/** What is shown, as far as secrets are concerned. */
+export type IsShown = (path: string) => boolean
 
-/** By home folder, by place, and of ours; they need not exist. */
-export function secretPlaces({
-  homes,
-  credentials,
-  controlFiles,
-}: {
-  readonly homes: readonly string[]
-  /** Files of installations that can hold registry credentials. */
-  readonly credentials: readonly string[]
-  readonly controlFiles: readonly ControlFile[]
-}): readonly SecretPlace[] {
-  const ofHomes = homes.flatMap(home =>
-    namesIn(home).map(name => ({ path: join(home, [name]), source: `default: secret list (~/${name})` })),
-  )
-  const hostKeys = listed('/etc/ssh').filter(name => SSH_HOST_KEY.test(name))
-  const ofHost = [...HOST_SECRETS, ...hostKeys.map(name => `/etc/ssh/${name}`)]
+/**
+ * By home folder, by place, by variable and of ours; they need not exist. Nothing is looked at where `isShown` answers no, because a
+ * policy that shows only the system's folders asks for a few places and not for hundreds.
+ */
+export function secretPlaces(
+  { homes, credentials, controlFiles, pointed }: SecretSources,
+  isShown: IsShown,
+): readonly SecretPlace[] {
+  const folders = new Folders()
   const ours = controlFiles.filter(({ isSecret }) => isSecret === true)
+  const below = (base: string, names: readonly string[]): readonly (readonly [path: string, name: string])[] =>
+    isShown(base) ? names.flatMap(name => folders.named(base, name).map(path => [path, name] as const)) : []
   return [
-    ...credentials.map(path => ({ path, source: 'default: registry credentials' })),
-    ...ofHomes,
-    ...ofHost.map(path => ({ path, source: 'default: secret list of the host' })),
+    ...credentials.map(path => ({ path, source: REGISTRY })),
+    ...homes.flatMap(home =>
+      below(home, SECRET_NAMES).map(([path, name]) => ({ path, source: `default: secret list (~/${name})` })),
+    ),
+    ...pointed.flatMap(({ variable, path }) => {
+      if (variable === null) return [{ path, source: REGISTRY }]
+      const base = MOVED_BASES[variable]
+      const source = `default: secret list ($${variable}`
+      if (base === undefined) return [{ path, source: `${source})` }]
+      const names = SECRET_NAMES.filter(name => name.startsWith(`${base}/`)).map(name => name.slice(base.length + 1))
+      return below(path, names).map(([place, name]) => ({ path: place, source: `${source}/${name})` }))
+    }),
+    ...HOST_SECRETS.flatMap(place => (isShown(literalPart(place)) ? folders.named('/', place.slice(1)) : [])).map(
+      path => ({ path, source: 'default: secret list of the host' }),
+    ),
     ...ours.map(({ path, what }) => ({ path, source: `default: ${what}` })),
   ]
 }
 
-/** One look at the home instead of one at each name. A home that cannot be listed is asked for every name. */
-function namesIn(home: string): readonly string[] {
-  const present = new Set(listed(home))
-  return present.size === 0 ? SECRET_NAMES : SECRET_NAMES.filter(name => present.has(name.split('/')[0] ?? name))
+export interface SecretSources {
+  readonly homes: readonly string[]
+  /** Files of installations that can hold registry credentials. */
+  readonly credentials: readonly string[]
+  readonly controlFiles: readonly ControlFile[]
+  /** Places that the environment of the operator names: see `pointedPlaces`. */
+  readonly pointed: HostFacts['pointedPlaces']
 }
 
-function listed(folder: string): string[] {
+/** The folder that is certain to hold what a pattern names. */
+function literalPart(pattern: string): string {
+  const at = pattern.indexOf('*')
+  return at < 0 ? pattern : pattern.slice(0, pattern.lastIndexOf('/', at)) || '/'
+}
+
+/** Names in folders, each listed once. */
+class Folders {
+  readonly #known = new Map<string, readonly string[] | null>()
+
+  /**
+   * What `pattern` names below `base`; a plain name where at least the first folder of it is there, so that what appears in it later is
+   * known. What cannot be listed is asked for by every plain name.
+   */
+  named(base: string, pattern: string): readonly string[] {
+    const [first = '', ...rest] = pattern.split('/')
+    const names = this.#list(base)
+    if (!pattern.includes('*')) return names === null || names.includes(first) ? [join(base, [first, ...rest])] : []
+    const found = first.includes('*') ? (names ?? []).filter(matcherOf(first)) : [first]
+    const paths = found.map(name => join(base, [name]))
+    return rest.length === 0 ? paths : paths.flatMap(path => this.named(path, rest.join('/')))
+  }
+
+  #list(folder: string): readonly string[] | null {
+    const known = this.#known.get(folder)
+    if (known !== undefined) return known
+    const names = listed(folder)
+    this.#known.set(folder, names)
+    return names
+  }
+}
+
+const matchers = new Map<string, GlobMatch>()
+
+function matcherOf(pattern: string): GlobMatch {
+  const matcher = matchers.get(pattern) ?? compileGlob(pattern)
+  matchers.set(pattern, matcher)
+  return matcher
+}
+
+/** Null: it is there and cannot be listed. */
+function listed(folder: string): string[] | null {
   try {
     return readdirSync(folder)
-  } catch {
-    return []
+  } catch (error) {
+    return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR' ? [] : null
   }
 }
 

@@ -1,5 +1,7 @@
 /** Pure readings of the kernel's and the system's text files, so that any machine can be described in a test. */
+import { resolve } from 'node:path'
 import { isWithin } from '../paths/resolve.js'
+import { MOVED_BASES, SECRET_VARIABLES } from './secret-names.js'
 import type { HostFacts } from './types.js'
 
 export type CgroupFolder = 'pids' | 'memory' | 'cpuacct'
@@ -120,4 +122,19 @@ export function installCommand(osRelease: string): string {
 export function boundSocketNames(table: string): string[] {
   const names = [...table.matchAll(/^[0-9a-f]+: (?:[0-9A-F]+ ){5} *\d+ ([^@\n][^\n]*)$/gm)].map(match => match[1] ?? '')
   return [...new Set(names)]
+}
+
+/** Where an environment says that secrets are; a relative place is relative to `cwd`. See `secret-names`. */
+export function pointedPlaces(
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): HostFacts['pointedPlaces'] {
+  return [...Object.keys(MOVED_BASES), ...SECRET_VARIABLES].flatMap(variable =>
+    // Kerberos writes a kind before the path (krb5.conf(5)); one that is no file has no path.
+    (env[variable] ?? '')
+      .replace(/^(?:FILE|DIR):/, '')
+      .split(':')
+      .filter(place => place !== '' && !place.includes('\0'))
+      .map(place => ({ variable, path: resolve(cwd, place) })),
+  )
 }

@@ -12,6 +12,11 @@ export interface HostFacts {
   /** Every folder that counts as a home of this user: HOME and the one of the user database, landed, without doubles. */
   readonly homes: readonly string[]
   /**
+   * Places that variables of the environment name as those of secrets (`KUBECONFIG`), or as the base folder of several
+   * (`XDG_CONFIG_HOME`): absolute and as spelled. A null variable: settings of a package manager in a folder of the system.
+   */
+  readonly pointedPlaces: readonly { readonly variable: string | null; readonly path: string }[]
+  /**
    * Landed path of bubblewrap; null when it is not installed in a folder that can be trusted. `version` and `options`
    * cost a child process and are present only after `describeHost`.
    */

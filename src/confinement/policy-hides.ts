@@ -8,6 +8,7 @@ import { isWithin, type Landing, land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 import { expandHide, tooManyCovers } from './hide-patterns.js'
 import { type SecretPlace, secretPlaces } from './host-secrets.js'
+import { mountedAgain, withOtherNames } from './mounted-again.js'
 import { byPath } from './policy-reach.js'
 import { ancestorsIn } from './self-binds.js'
 import type { ControlFile, HiddenElsewhere, HostFacts, LandedRule, Policy } from './types.js'
@@ -35,6 +36,7 @@ export interface HideContext {
   /** Files that can hold registry credentials. */
   readonly credentials: readonly string[]
   readonly controlFiles: readonly ControlFile[]
+  readonly pointed: HostFacts['pointedPlaces']
   /** The uid that launches have, where it is not ours. */
   readonly launchUid: number | null
 }
@@ -77,13 +79,21 @@ export function landHides(context: HideContext): HideRules {
     else elsewhere.push({ path: rule.path, source: rule.source })
   }
   refuseTooMany([...hides.values()])
-  for (const secret of secretPlaces(context)) {
+  for (const secret of secretPlaces(context, path => isShown(path, context))) {
     const found = landSecret(secret, context)
     if (found === null) continue
     if (!('identity' in found)) elsewhere.push(found)
     else if (!hides.has(found.path)) hides.set(found.path, found)
   }
+  for (const rule of mountedAgain([...hides.values()])) {
+    if (isAsked(rule)) refuseOpened(rule, context)
+    if (!hides.has(rule.path) && isCovered(rule.path, context)) hides.set(rule.path, rule)
+  }
   return { hides: [...hides.values()].sort(byPath), elsewhere: elsewhere.sort(byPath) }
+}
+
+function isAsked({ source }: { readonly source: string }): boolean {
+  return source.startsWith('--hide ')
 }
 
 function refuseOpened({ path, source }: LandedRule, { reads, opened }: HideContext): void {
@@ -108,19 +118,22 @@ function isShown(path: string, { reads, system }: Pick<HideContext, 'reads' | 's
 }
 
 /** Null: nothing shows it, or a read rule names the very place. Without an identity: it is not there yet. */
-function landSecret(
-  { path, source }: SecretPlace,
-  { reads, system, launchUid }: HideContext,
-): LandedRule | HiddenElsewhere | null {
-  if (!isShown(path, { reads, system })) return null
+function landSecret({ path, source }: SecretPlace, context: HideContext): LandedRule | HiddenElsewhere | null {
+  if (!isShown(path, context)) return null
   const landing = land(path, { cwd: '/' })
   // Who may not look at it, or finds a link that leads nowhere, may not read it either: a process has no more than our rights.
   if (landing instanceof Refusal) return null
   const { landed } = landing
-  const covered = [...reads.map(rule => rule.path), ...system].some(open => open !== landed && isWithin(landed, open))
-  if (!covered || reads.some(rule => rule.path === landed)) return null
-  const isCovered = landing.exists && !isClosedTo(launchUid, landing)
-  return isCovered ? ruleOf(landing, source) : { path: landed, source }
+  if (!isCovered(landed, context)) return null
+  if (landing.exists && !isClosedTo(context.launchUid, landing)) return ruleOf(landing, source)
+  // What is not there in a folder of the system cannot be made by what is confined, and no file tool reads there.
+  return context.reads.some(rule => isWithin(landed, rule.path)) ? { path: landed, source } : null
+}
+
+/** Something that is readable holds the place, and no rule opens the very place. */
+function isCovered(landed: string, { reads, opened, system }: HideContext): boolean {
+  if ([...reads, ...opened].some(rule => rule.path === landed)) return false
+  return [...reads.map(rule => rule.path), ...system].some(open => open !== landed && isWithin(landed, open))
 }
 
 /**
@@ -142,7 +155,7 @@ export function refuseTooMany(hides: readonly LandedRule[]): void {
   const mounts = [...costs.values()].reduce((sum, cost) => sum + cost, 0)
   if (mounts <= MOUNTS_MAX) return
   const [rule = '', cost = 0] = [...costs].sort((a, b) => b[1] - a[1])[0] ?? []
-  throw tooManyCovers(rule, cost > MOUNTS_MAX ? cost : mounts)
+  throw cost > MOUNTS_MAX ? tooManyCovers(rule, cost) : tooManyCovers(rule, mounts, costs.size - 1)
 }
 
 /**
@@ -168,16 +181,22 @@ export function hideAppeared(policy: Policy, facts: Pick<HostFacts, 'uid'>): Pol
   }
 }
 
-/** What is asked to be hidden and cannot be covered before it is there, where something readable would show it. */
-export function unheldHides(elsewhere: readonly HiddenElsewhere[], reads: readonly LandedRule[]): Gap[] {
-  const asked = elsewhere.filter(
-    ({ path, source }) => source.startsWith('--hide ') && reads.some(rule => isWithin(path, rule.path)),
+/**
+ * What is hidden and cannot be held everywhere, where something readable would show it: what is asked for and not there yet, and files
+ * that have further names.
+ */
+export function unheldHides({ hides, elsewhere }: HideRules, reads: readonly LandedRule[]): Gap[] {
+  const asked = elsewhere.filter(place => isAsked(place) && reads.some(rule => isWithin(place.path, rule.path)))
+  const whys = asked.map(({ source, glob }) =>
+    glob === undefined
+      ? `${source}: nothing is there yet; what appears is hidden from the file tools and from later launches, not from the launch that it appears in`
+      : `${source}: covers what it names now; what appears later is hidden from the file tools, not from processes`,
   )
-  return asked.map(({ source, glob }) => ({
-    guarantee: 'reads-limited',
-    why:
-      glob === undefined
-        ? `${source}: nothing is there yet; what appears is hidden from the file tools and from later launches, not from the launch that it appears in`
-        : `${source}: covers what it names now; what appears later is hidden from the file tools, not from processes`,
-  }))
+  const named = withOtherNames(hides)
+  const [first = ''] = named
+  if (named.length > 0)
+    whys.push(
+      `${shown(first)}${named.length === 1 ? '' : ` and ${named.length - 1} more`}: the file has further names (hard links), and one in another folder that is shown is not covered`,
+    )
+  return whys.map(why => ({ guarantee: 'reads-limited', why }))
 }

@@ -23,7 +23,7 @@ export function hostReads({ rules, absent }: AskedHides): {
   const hidden = [...rules, ...absent.filter(({ glob }) => glob === undefined)]
   const asked = paths.filter(path => isThere(path) && !hidden.some(rule => isWithin(path, rule.path)))
   const unknown = [...unlisted, ...readAccounts().unlisted]
-  const why = `${SOURCE}: all that this user may read of the host is shown, but for secrets of known names`
+  const why = `${SOURCE}: all that this user may read of the host is shown, but for secrets of known names at known places; of their copies and hard links nothing is known`
   return {
     asked: asked.map(path => ({ path, source: SOURCE })),
     reservations: [

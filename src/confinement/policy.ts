@@ -77,6 +77,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     homes: asked.length === 0 && host.asked.length === 0 ? facts.homes : everyHome(facts),
     credentials: found.credentials,
     controlFiles: request.controlFiles,
+    pointed: facts.pointedPlaces,
     launchUid: otherUid(facts, owner),
   })
   const { selfBinds, reservations } = bindAncestors({
@@ -99,7 +100,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
       ...protection.reservations,
       ...reservations,
       ...host.reservations,
-      ...unheldHides(hides.elsewhere, reads),
+      ...unheldHides(hides, reads),
     ],
     owner,
     programs: request.programs === null ? null : [...request.programs],

@@ -9,6 +9,8 @@ import { fileRead } from '../../src/tools/files.js'
 import { DEBIAN, request } from '../support/confinement-fakes.js'
 import { scratch } from '../support/scratch.js'
 
+const facts = (homes: readonly string[]) => ({ homes, pointedPlaces: [] })
+
 /** A home with secrets and a workspace; answers whether a file can be read with these flags. */
 function reading(t: Test, confined: boolean) {
   const home = scratch(t)
@@ -19,7 +21,7 @@ function reading(t: Test, confined: boolean) {
     const inHome = (names: string[] = []) => names.map(name => join(home, name))
     const asked = request(ws, { read: inHome(parts.read), hide: inHome(parts.hide) })
     const policy = confined ? landPolicy(asked, { ...DEBIAN, homes: [home] }) : null
-    const reach = fileReach({ request: asked, policy, writeScope: [], cwd: '/', homes: [home] })
+    const reach = fileReach({ request: asked, policy, writeScope: [], cwd: '/', facts: facts([home]) })
     before()
     const { output, failed } = fileRead({ path: join(home, path) }, reach)
     return failed ? String((output as { code: string }).code) : 'read'
@@ -43,7 +45,7 @@ for (const confined of [true, false]) {
 
 t.test('a home folder as the workspace of a run that only reads keeps its secrets', async t => {
   const { home } = reading(t, false)
-  const reach = fileReach({ request: request(home), policy: null, writeScope: [], cwd: '/', homes: [home] })
+  const reach = fileReach({ request: request(home), policy: null, writeScope: [], cwd: '/', facts: facts([home]) })
   t.match(fileRead({ path: 'notes/n' }, reach), { failed: false })
   t.match(fileRead({ path: '.ssh/id' }, reach), { failed: true, output: { code: 'hidden' } })
   const itself = fileReach({
@@ -51,7 +53,7 @@ t.test('a home folder as the workspace of a run that only reads keeps its secret
     policy: null,
     writeScope: [],
     cwd: '/',
-    homes: [home],
+    facts: facts([home]),
   })
   t.match(fileRead({ path: 'id' }, itself), { failed: false }, 'named itself')
 })
@@ -66,7 +68,7 @@ t.test('what cannot be opened refuses', async t => {
     [{ hide: [ws] }, 'hidden'],
   ] as const) {
     try {
-      fileReach({ request: request(ws, parts), policy: null, writeScope: [], cwd: '/', homes: [] })
+      fileReach({ request: request(ws, parts), policy: null, writeScope: [], cwd: '/', facts: facts([]) })
       t.fail(JSON.stringify(parts))
     } catch (error) {
       t.ok(isRefusal(error, code), JSON.stringify(parts))

@@ -96,6 +96,15 @@ t.test('a folder that holds what is opened is not gathered', async t => {
   t.same(names(['.']), ['lib', 'out'])
 })
 
+t.test('too many covers: the message says whose they are', async t => {
+  const ws = workspace(t, ['a'])
+  const all = Array.from({ length: 2001 }, (_, at) => `f${at}`)
+  for (const name of all) writeFileSync(join(ws, name), '')
+  t.match(refusal(ws, ['f*']).message, /--hide \S+\/f\* comes to 2001 covers/)
+  t.match(refusal(ws, all).message, /--hide \S+\/f0 and 2000 other rules come to 2001 covers/)
+  t.match(refusal(ws, ['f1*', 'f[02-9]*', 'f[!0-9]*', 'a']).details, { mounts: 2002 })
+})
+
 t.test('links: what a match or a folder on the way leads to is covered', async t => {
   const ws = workspace(t, ['real/k.pem', 'plain/secret', 'src/x'])
   symlinkSync('../plain/secret', join(ws, 'src/linked.pem'))

@@ -11,6 +11,7 @@ export const DEBIAN: HostFacts = {
   gid: 1000,
   home: '/home/user',
   homes: ['/home/user'],
+  pointedPlaces: [],
   bwrap: { path: '/usr/bin/bwrap' },
   node: '/usr/bin/node',
   systemRoots: [
