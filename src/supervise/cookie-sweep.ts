@@ -7,6 +7,7 @@
  */
 import { systemClock } from './deadline.js'
 import { GroupTree } from './group-kill.js'
+import { isAnothers } from './nested.js'
 import {
   environmentOf,
   isAlive,
@@ -112,7 +113,7 @@ export class CookieTree implements Tree {
   term(leader: Leader): void {
     const { strays } = this.#look(leader)
     this.#group.term(leader)
-    for (const pid of strays) signalled(pid, 'SIGTERM')
+    for (const pid of strays) if (!isAnothers(pid)) signalled(pid, 'SIGTERM')
   }
 
   /** Looks first: what has lost its parent to the group's end is not found by it any more. */

@@ -4,6 +4,8 @@
  */
 import { COOKIE } from './cookie-sweep.js'
 import { GroupTree } from './group-kill.js'
+import { GUARD } from './guardian.js'
+import { isAnothersMark } from './nested.js'
 import type { ListedProcess, ProcessLister } from './process-list.js'
 import { signalled } from './processes.js'
 import type { Leader, Tree } from './tree.js'
@@ -30,7 +32,7 @@ export class ListedTree implements Tree {
   /** What has left the group is told as soon as a list shows it: with the KILL, if not before. */
   term(leader: Leader): void {
     this.#group.term(leader)
-    void this.#look(() => this.#tell('SIGTERM'))
+    void this.#look(() => this.#tell('SIGTERM', stray => !isAnothersMark(stray.variable(GUARD))))
   }
 
   kill(leader: Leader): number {
@@ -49,9 +51,10 @@ export class ListedTree implements Tree {
     return this.#gone
   }
 
-  #tell(signal: NodeJS.Signals): void {
-    for (const { pid } of this.#strays) this.send(pid, signal)
-    if (this.#strays.length > 0) this.#signalled()
+  #tell(signal: NodeJS.Signals, whom: (stray: ListedProcess) => boolean = () => true): void {
+    const told = this.#strays.filter(whom)
+    for (const { pid } of told) this.send(pid, signal)
+    if (told.length > 0) this.#signalled()
   }
 
   #signalled(): void {

@@ -8,6 +8,7 @@
  * has no child left. A stopped process takes KILL as ever, so that what ends with us still does.
  */
 import { GroupTree, groupHost } from './group-kill.js'
+import { isAnothers } from './nested.js'
 import { isAlive, pidNamespaceOf, processIds, processState, signalled } from './processes.js'
 import type { Leader, Tree } from './tree.js'
 
@@ -19,6 +20,8 @@ export interface NamespaceHost {
   group(pid: number): number | null
   /** Number of the pid namespace that a process is in, decimal; null when that cannot be seen. */
   namespace(pid: number): string | null
+  /** Whether a harness inside has started it, which ends it when it is asked to end itself. */
+  isAnothers(pid: number): boolean
   /** Other members of the pid namespace that `init` is in. */
   members(init: number): readonly number[]
 }
@@ -31,6 +34,7 @@ export const namespaceHost: NamespaceHost = {
   },
   group: pid => processState(pid)?.group ?? null,
   namespace: pidNamespaceOf,
+  isAnothers,
   members(init) {
     // A process that is not ours to look at cannot be in a namespace of ours.
     const namespace = pidNamespaceOf(init)
@@ -94,7 +98,7 @@ export class NamespaceTree implements Tree {
     const namespace = this.host.namespace(init)
     for (const pid of pids.slice(0, STRAYS_AT_ONCE)) {
       const group = this.host.group(pid)
-      if (group === null || group === init) continue
+      if (group === null || group === init || this.host.isAnothers(pid)) continue
       // By now the number may be somebody else's.
       if (namespace !== null && this.host.namespace(pid) === namespace) this.host.signalled(pid, 'SIGTERM')
     }
@@ -111,7 +115,7 @@ export class NamespaceTree implements Tree {
     if (init !== null) this.host.signalled(init, 'SIGKILL')
     else if (this.#init === undefined || leader === 'running') this.#group.kill(leader)
     else this.#gone = true
-    this.#goOn()
+    this.#goOn(leader)
     return null
   }
 
@@ -122,16 +126,16 @@ export class NamespaceTree implements Tree {
   empty(leader: Leader): boolean {
     if (this.#gone) return true
     if (leader === 'running') {
-      if (this.#live() === null) this.#goOn()
+      if (this.#live() === null) this.#goOn(leader)
       return false
     }
     this.#gone = this.#init === undefined ? this.#group.empty(leader) : this.#live() === null
     return this.#gone
   }
 
-  /** Only a launcher that runs was stopped, and one that is stopped is not reaped: the number is still its own. */
-  #goOn(): void {
-    if (this.#stopped) this.host.signalled(this.launcher, 'SIGCONT')
+  /** A launcher that was stopped and then killed by somebody else is reaped: its number is left alone. */
+  #goOn(leader: Leader): void {
+    if (this.#stopped && leader === 'running') this.host.signalled(this.launcher, 'SIGCONT')
     this.#stopped = false
   }
 

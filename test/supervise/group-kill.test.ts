@@ -63,8 +63,9 @@ function fakeNamespace(init: { parent: number; alive: boolean; startTime: string
     },
     init: () => state.init,
     namespace: () => '77',
-    members: () => [201, 202, 203, 204],
-    group: pid => ({ 201: 200, 202: 202, 203: 202 })[pid] ?? null,
+    isAnothers: pid => pid === 205,
+    members: () => [201, 202, 203, 204, 205],
+    group: pid => ({ 201: 200, 202: 202, 203: 202, 205: 205 })[pid] ?? null,
   }
   return { host, sent, state }
 }
@@ -82,7 +83,7 @@ t.test('a namespace', async t => {
       [202, 'SIGTERM'],
       [203, 'SIGTERM'],
     ],
-    'its launcher waits; its group in one call, then what left it, nobody twice',
+    'its launcher waits; its group in one call, then what left it, nobody twice, and not what a harness inside has started',
   )
   t.equal(tree.empty('running'), false)
   t.same(sent, [], 'it waits for as long as there is an init')
@@ -112,8 +113,14 @@ t.test('a launcher goes on once, when its init is gone', async t => {
   t.equal(tree.empty('reaped'), true)
   tree.kill('reaped')
   t.same(sent, [[100, 'SIGCONT']], 'reaped, its number is left alone')
-  const late = new NamespaceTree(100, host)
   state.init = { parent: 100, alive: true, startTime: '5' }
+  const killed = new NamespaceTree(100, host)
+  killed.tell(200, null)
+  killed.term('running')
+  sent.splice(0)
+  killed.kill('reaped')
+  t.same(sent, [[200, 'SIGKILL']], 'nor is one that somebody killed while it was stopped told to go on')
+  const late = new NamespaceTree(100, host)
   late.tell(200, null)
   late.term('reaped')
   t.notOk(

@@ -177,6 +177,29 @@ for (const reap of REAPS) {
       t.strictSame(out(outcome).trim().split('\n').sort(byText), ['child', 'stray', 'up', 'up'])
     })
 
+    t.test('what a harness inside has started is left to that one until the KILL', async t => {
+      const folder = scratch(t)
+      const word = mark()
+      // Whoever stands says so, and TERM makes a file; one has the mark that a harness inside gives what it starts.
+      const stands = (name: string) =>
+        `sh -c 'trap ": > ${name}-told" TERM; : > ${name}-up; while :; do sleep 0.05; done' ${word}`
+      const others = `HARNESS_GUARD=77-other setsid ${stands('other')} &`
+      const stop = new AbortController()
+      const running = shell(`${others} setsid ${stands('own')} & trap 'exit 143' TERM; wait`, {
+        reap,
+        cwd: folder,
+        graceMs: 500,
+        signal: stop.signal,
+      })
+      const up = () => ['other', 'own'].every(name => existsSync(join(folder, `${name}-up`)))
+      t.ok(await eventually(up, 10_000), 'both stand')
+      stop.abort('esc')
+      await running
+      t.ok(existsSync(join(folder, 'own-told')), 'its own is told')
+      t.notOk(existsSync(join(folder, 'other-told')))
+      t.strictSame(marked(word), [], 'nothing is left of either')
+    })
+
     t.test('a program that signals its group meets only itself', async t => {
       const outcome = await shell('kill -TERM 0; sleep 5', { reap })
       t.match(outcome.ending, { kind: 'signalled', signal: 'SIGTERM' })

@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import t from 'tap'
 import { GroupTree } from '../../src/supervise/group-kill.js'
+import { guardCookie } from '../../src/supervise/guardian.js'
 import { DARWIN_SIGHT, guardianScript } from '../../src/supervise/guardian-script.js'
 import { ListedTree } from '../../src/supervise/listed-tree.js'
 import { type ListedProcess, PS_WORDS, parsePs, procLister, psLister } from '../../src/supervise/process-list.js'
@@ -123,6 +124,38 @@ t.test('a tree of lists', async t => {
   t.equal(tree.empty('reaped'), true, 'and stays so')
   t.strictSame(sent, [])
   t.equal(waiting.length, 0, 'without another list')
+})
+
+t.test('what a harness inside has started is asked by that one, and killed by us', async t => {
+  const marks: Readonly<Record<string, string>> = { HARNESS_LAUNCH_ID: 'l-1', HARNESS_GUARD: '77-other' }
+  const variable = (name: string) => marks[name] ?? null
+  const own = (name: string) => ({ ...marks, HARNESS_GUARD: guardCookie() })[name] ?? null
+  const list = listed([
+    { pid: 11, group: 11, variable },
+    { pid: 12, group: 12, variable: own },
+    { pid: 13, group: 13, variable: name => (name === 'HARNESS_LAUNCH_ID' ? 'l-1' : null) },
+  ])
+  const sent: [number, string][] = []
+  const group = new GroupTree(10, { signalled: () => false, members: () => [] })
+  const tree = new ListedTree(
+    10,
+    'l-1',
+    () => Promise.resolve(list),
+    (pid, signal) => void sent.push([pid, signal]),
+    group,
+  )
+  tree.term('running')
+  await pause(0)
+  t.strictSame(sent.splice(0), [
+    [12, 'SIGTERM'],
+    [13, 'SIGTERM'],
+  ])
+  tree.kill('running')
+  await pause(0)
+  t.strictSame(
+    sent.map(([pid]) => pid),
+    [11, 12, 13],
+  )
 })
 
 t.test('a list that cannot be had never says that a tree is empty', async t => {
