@@ -2,6 +2,7 @@
  * The lines of a flow's journal: what is written as the walk goes, and what is believed when it is read. `at` is the key of a
  * section, of an attempt of one or of a step: ids and attempts in turn, `root.1.review.2.test`. Pure.
  */
+import { FLOW_DEPTH_MAX } from '../bounds.js'
 import { isCount, isJsonObject, type JsonObject } from '../json.js'
 import { isSessionId } from '../session/ids.js'
 import { WIRE_NAMES, type WireName } from '../wires/port.js'
@@ -44,6 +45,7 @@ export type FlowLine =
   /** An attempt that failed with another left. */
   | { readonly kind: 'retreat'; readonly at: string; readonly why: string }
   | { readonly kind: 'left'; readonly at: string; readonly failed: boolean; readonly gave: JsonObject }
+  /** The last line of a walk that has told the operator what waits for him. */
   | { readonly kind: 'paused'; readonly at: string }
   | { readonly kind: 'resumed'; readonly resumed_unix: number }
   | { readonly kind: 'stopped'; readonly why: string }
@@ -78,10 +80,16 @@ const SHAPES: Readonly<Record<FlowLine['kind'], Readonly<Record<string, Check>>>
   finished: { clean: isFlag },
 }
 
+/** As far as it is looked into: for what has changed. */
+function isNode(value: unknown, depth: number): boolean {
+  if (!isJsonObject(value) || typeof value.id !== 'string' || depth > FLOW_DEPTH_MAX) return false
+  return value.kind !== 'group' || (Array.isArray(value.nodes) && value.nodes.every(node => isNode(node, depth + 1)))
+}
+
 const HEADER: Readonly<Record<string, Check>> = {
   version: value => value === 1,
   flow_id: value => typeof value === 'string' && isSessionId(value),
-  flow: value => isJsonObject(value) && isJsonObject(value.root),
+  flow: value => isJsonObject(value) && isText(value.id) && isNode(value.root, 0),
   digest: isText,
   max_attempts: orNull(isCount),
   input: isText,

@@ -5,8 +5,8 @@ export type HaltCause =
   | { readonly kind: 'cancelled'; readonly stop: Stop }
   /** A ceiling over the flow, as its flag is spelled without the dashes. */
   | { readonly kind: 'budget'; readonly name: string; readonly why: string }
-  /** The operator's step at `path`. */
-  | { readonly kind: 'paused'; readonly path: string; readonly reason: string }
+  /** The operator's step at `path`; `at` is its key in the journal. */
+  | { readonly kind: 'paused'; readonly at: string; readonly path: string; readonly reason: string }
   | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
 
 export class Halt {

@@ -85,6 +85,8 @@ function opening(folder: SessionFolder, flowId: string, lock: SessionLock) {
   }
   const read = readFlow(bytes, folder.pathOf(name))
   if (read instanceof Refusal) return read
+  const { flow_id } = read.header
+  if (flow_id !== flowId) return unusable(folder.pathOf(name), `holds the flow ${flow_id}: name it ${nameOf(flow_id)}`)
   const opened = folder.openFile(name, 'append')
   if (opened === null) return unusable(folder.pathOf(name), 'is gone')
   if (opened instanceof Refusal) return opened

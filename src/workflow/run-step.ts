@@ -39,8 +39,7 @@ async function operatorStep({ walking, place, section }: StepRun, prompt: string
   const { path, key: at } = place
   if (isHalted(walking)) return HALTED
   if (!walking.past.isPaused(at)) {
-    walking.journal.push({ kind: 'paused', at })
-    if (!(await unkept(walking))) walking.halt.set({ kind: 'paused', path, reason: prompt })
+    walking.halt.set({ kind: 'paused', at, path, reason: prompt })
     return HALTED
   }
   tell(walking, place, { kind: 'step-started', path })

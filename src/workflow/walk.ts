@@ -130,7 +130,14 @@ async function conclude(walking: Walking, request: WalkRequest, clean: boolean):
   else if (cause.kind !== 'paused') journal.push({ kind: 'stopped', why: cause.kind })
   const unkept = await journal.settle()
   const broken = unkept === null ? null : ({ kind: 'failed', code: unkept.code, reason: unkept.message } as const)
-  return told(walking, tell, cause?.kind === 'failed' ? cause : (broken ?? cause), clean)
+  const end = told(walking, tell, cause?.kind === 'failed' ? cause : (broken ?? cause), clean)
+  // Resuming passes the step, so the journal says that it waits only once the operator was told: what keeps that from being
+  // told or written (a cancel, a crash, a full disk) has the flow pause here again.
+  if (end.kind === 'paused' && cause?.kind === 'paused') {
+    journal.push({ kind: 'paused', at: cause.at })
+    await journal.settle()
+  }
+  return end
 }
 
 function told(

@@ -58,6 +58,8 @@ t.test('one that was never settled leaves no file', async t => {
   t.match(reopenJournal(folder, 'F-1'), { code: 'session-unusable', details: { absent: true } })
   t.match(reopenJournal(join(folder, 'none'), 'F-1'), { code: 'session-unusable', details: { absent: true } })
   for (const id of ['../x', '', '.x', 'a/b']) t.match(reopenJournal(folder, id), { code: 'bad-id' }, id)
+  writeFileSync(join(folder, 'F-2.flow'), `${JSON.stringify(HEADER)}\n`, { mode: 0o600 })
+  t.match(reopenJournal(folder, 'F-2'), { code: 'session-unusable', message: /holds the flow F-1/ }, 'another one')
 })
 
 t.test('cut at every byte: what stands before is whole, and the rest is gone', async t => {
@@ -91,6 +93,9 @@ t.test('damage in the middle refuses with its line', async t => {
   t.match(damaged(1, '{"kind":"begun","at":"x"}'), { message: /line 2: no known kind of line: "begun"/ })
   t.match(damaged(2, '{"kind":"ended","at":"x"}'), { message: /line 3: "failed" is absent/ })
   t.match(damaged(0, '{"version":2}'), { message: /line 1: "version"/ })
+  const odd = (flow: unknown): string => JSON.stringify({ ...HEADER, flow })
+  for (const root of [{}, { id: 'r', kind: 'group' }, { id: 'r', kind: 'group', nodes: [1] }])
+    t.match(damaged(0, odd({ id: 'f', root })), { message: /line 1: "flow"/ }, JSON.stringify(root))
   t.match(damaged(1, '{"kind":"constructor"}'), { message: /line 2: no known kind/ })
 })
 

@@ -239,6 +239,41 @@ t.test('an operator step pauses the walk until it is resumed', async t => {
   t.match(events[0], { kind: 'flow-started', resumed: { steps: 1, cut: [] } })
 })
 
+t.test('an operator step that nobody was told of is not passed by resuming', async t => {
+  const flow = flowOf(
+    '- id: a',
+    '  nodes: [{id: make}, {id: ask, needs: [make], run: {kind: operator, prompt: ship it?}}, {id: ship, needs: [ask]}]',
+    '- {id: b, nodes: [{id: long}]}',
+  )
+  const controller = new AbortController()
+  const cut = await walkScene({
+    flow,
+    parallel: 2,
+    canWrite: false,
+    signal: controller.signal,
+    model: ({ path }) =>
+      path === 'root.b.long'
+        ? stands('thinking', () => setTimeout(() => controller.abort('signal'), 20))
+        : { outcome: 'passed' },
+  })
+  t.equal(cut.end.kind, 'cancelled', 'while what ran beside it came to its end')
+  t.notOk(cut.walk.some(line => line.startsWith('paused')))
+  const again = await walkScene({ flow, past: cut.lines, sessions: cut.sessions, parallel: 2, canWrite: false })
+  t.strictSame(again.end, { kind: 'paused' })
+  t.equal(again.walk.at(-1), 'paused root.a.ask: ship it?')
+  t.strictSame(again.lines.at(-1), { kind: 'paused', at: 'root.1.a.1.ask' }, 'and now it waits for the operator')
+  const full = new Refusal('no-space', { path: '/x', errno: 'ENOSPC' }, 'the disk is full')
+  const unkept = await walkScene({
+    flow,
+    past: cut.lines,
+    sessions: cut.sessions,
+    settle: lines => (lines.at(-1)?.kind === 'paused' ? full : null),
+  })
+  t.strictSame(unkept.end, { kind: 'paused' }, 'a journal that cannot keep it asks again')
+  const over = await walkScene({ flow, past: again.lines, sessions: again.sessions })
+  t.strictSame(over.end, { kind: 'finished', clean: true })
+})
+
 t.test('a wire that fails ends the walk, and what it cut is begun anew', async t => {
   const flow = flowOf('- {id: a}', '- {id: b, needs: [a]}', '- {id: c, needs: [b]}')
   const broken = await walkScene({
