@@ -28,9 +28,9 @@ export function readPlainYaml(text: string): Placed | null {
   if (ODD.test(text)) return null
   const lines: Line[] = []
   for (const [at, raw] of text.split('\n').entries()) {
-    const body = raw.trim()
-    if (body === '' || body.startsWith('#')) continue
-    lines.push({ number: at + 1, indent: raw.length - raw.trimStart().length, text: body })
+    // Spaces alone: to YAML every other blank is a letter of the word beside it.
+    const [from, to] = [skip(raw, 0, 1), skip(raw, raw.length - 1, -1) + 1]
+    if (from < to && raw[from] !== '#') lines.push({ number: at + 1, indent: from, text: raw.slice(from, to) })
   }
   try {
     return new PlainReader(lines).document()
@@ -77,7 +77,7 @@ class PlainReader {
     const items: Placed[] = []
     for (let line: Line | undefined = first; line?.indent === first.indent; line = this.#line) {
       if (!line.text.startsWith('- ')) throw NOT_PLAIN
-      const rest = line.text.slice(2).trimStart()
+      const rest = line.text.slice(skip(line.text, 2, 1))
       const indent = line.indent + line.text.length - rest.length
       if (rest.startsWith('- ')) throw NOT_PLAIN
       if (keyAt(rest, 0) === null) items.push(this.#inline(line, indent, depth + 1))
@@ -186,7 +186,7 @@ class Inline {
   }
 
   #spaces(): void {
-    while (this.line.text[this.at] === ' ') this.at += 1
+    this.at = skip(this.line.text, this.at, 1)
   }
 
   #take(pattern: RegExp): RegExpExecArray | null {
@@ -199,6 +199,13 @@ class Inline {
   #place(): Place {
     return placeOf(this.line, this.line.indent + this.at)
   }
+}
+
+/** Where the spaces end that stand from `at` on, in one direction. */
+function skip(text: string, at: number, step: 1 | -1): number {
+  let end = at
+  while (text[end] === ' ') end += step
+  return end
 }
 
 function placeOf({ number }: Line, column: number): Place {

@@ -142,16 +142,17 @@ class Tree {
   /** Own keys, then those of merge keys that are not there yet: of several merged maps the first counts. */
   #members(map: YAMLMap<Node, Node | null>, depth: number): Member[] {
     const members = new Map<string, Member>()
-    const merged: Member[] = []
+    const merged: Placed[] = []
     for (const pair of map.items) {
       const key = this.#key(pair)
       const value = this.#item(pair.value, key.place, depth)
-      if (key.merge) merged.push(...this.#mergeable(value))
+      if (key.merge) merged.push(value)
       else if (members.has(key.name))
         throw new Defect(key.place, `the key ${JSON.stringify(key.name.slice(0, 80))} stands twice: keep one`)
       else members.set(key.name, { name: key.name, place: key.place, value })
     }
-    for (const member of merged) if (!members.has(member.name)) members.set(member.name, member)
+    for (const member of merged.flatMap(value => this.#mergeable(value)))
+      if (!members.has(member.name)) members.set(member.name, member)
     return [...members.values()]
   }
 

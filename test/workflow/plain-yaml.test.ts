@@ -14,10 +14,11 @@ t.test('plain documents are read, with the same tree and the same places', async
     'a: null\nb: ~x\n'.replace('~', ''),
     '- a\n- [b, c]\n- k: v\n  l: w\n-   deep: 1\n',
     'a: "x # y: z"\nb: \'it: is\'\nc: ""',
+    'a: "\u00a0x\u2028"\n  \n  # c\nb: y  ',
   ]
   for (const text of cases) {
-    t.not(readPlainYaml(text), null, text)
-    t.strictSame(readPlainYaml(text), readYaml(text), text)
+    t.not(readPlainYaml(text), null, encodeURI(text))
+    t.strictSame(readPlainYaml(text), readYaml(text), encodeURI(text))
   }
 })
 
@@ -65,9 +66,11 @@ t.test('what is not plain is left to the library', async t => {
       '\ufeffa: b',
       'null: a',
       'a: 🙂',
+      // Blanks of Unicode are letters to YAML.
+      ...['a: b\u00a0', 'a:\u00a0b', '- \u3000a', '\u00a0a: b', 'a: b\n\u2003# c', 'a: b\n\u2028'],
     ],
   ]
-  for (const text of cases) t.equal(readPlainYaml(text), null, JSON.stringify(text))
+  for (const text of cases) t.equal(readPlainYaml(text), null, encodeURI(text))
 })
 
 t.test('property: never another tree than the library', async t => {
@@ -100,7 +103,27 @@ t.test('property: never another tree than the library', async t => {
       '*x',
       '!t',
     ],
-    ...['\n', '\n  ', '\n    ', '\n- ', '\n  - ', ' ', '  ', '"', "'", '\\', '~', '%', '?', '---', '=', 'é'],
+    ...[
+      '\n',
+      '\n  ',
+      '\n    ',
+      '\n- ',
+      '\n  - ',
+      ' ',
+      '  ',
+      '\u00a0',
+      '\u2028',
+      '\u3000',
+      '"',
+      "'",
+      '\\',
+      '~',
+      '%',
+      '?',
+      '---',
+      '=',
+      'é',
+    ],
   )
   const soup = fc.array(scraps, { maxLength: 14 }).map(parts => parts.join(''))
   const line = fc
