@@ -25,10 +25,22 @@ function labelOf(node: Node | undefined): string {
   return node.kind === 'command' || node.kind === 'operator' ? `${node.id} [${node.kind}]` : node.id
 }
 
-/** Words that both notations take in double quotes: an entity for the quote, nothing that ends a line. */
-function quoted(text: string): string {
-  const plain = text.replace(/\p{Cc}+/gu, ' ').slice(0, 80)
-  return `"${plain.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('\\', '&#92;')}"`
+/** At most 80 characters of a title, in one line. */
+function titleOf(text: string): string {
+  return /^.{0,80}/su.exec(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '))?.[0] ?? ''
+}
+
+/**
+ * Words in double quotes for Mermaid: by their codes, `#34;`, which it decodes last. It looks for directives (`%%{`) and its own
+ * codes in the whole text before it reads a quote, and keeps the letter ﬂ for itself.
+ */
+function inMermaid(text: string): string {
+  return `"${titleOf(text).replace(/["#%&<>\\`ﬂ]/g, sign => `#${sign.charCodeAt(0)};`)}"`
+}
+
+/** Words in double quotes for Graphviz: it decodes entities, and reads a backslash by itself in every label. */
+function inDot(text: string): string {
+  return `"${titleOf(text).replaceAll('&', '&amp;').replace(/["\\]/g, '\\$&')}"`
 }
 
 /** Names of nodes in a graph: paths hold dots and dashes, which end a name there. */
@@ -66,9 +78,9 @@ export function planMermaid({ root }: Flow): string {
       const at = `${path}.${node.id}`
       if (node.kind === 'group') return draw(node, at, `${indent}  `)
       const [open, close] = shapes[node.kind]
-      return [`${indent}  ${names.of(at)}${open}${quoted(wordsOf(node))}${close}`]
+      return [`${indent}  ${names.of(at)}${open}${inMermaid(wordsOf(node))}${close}`]
     })
-    return [`${indent}subgraph ${names.of(path)}[${quoted(groupTitle(group))}]`, ...inner, `${indent}end`]
+    return [`${indent}subgraph ${names.of(path)}[${inMermaid(groupTitle(group))}]`, ...inner, `${indent}end`]
   }
   const drawn = draw(root, root.id, '  ')
   const edges = edgesOf(root, root.id).map(({ from, to }) => `  ${names.of(from)} --> ${names.of(to)}`)
@@ -81,11 +93,11 @@ export function planDot({ id, root }: Flow): string {
   const shapes = { llm: 'box', command: 'component', operator: 'hexagon' } as const
   const draw = (group: Group, path: string, indent: string): string[] => [
     `${indent}subgraph cluster_${names.of(path)} {`,
-    `${indent}  label=${quoted(groupTitle(group))}`,
+    `${indent}  label=${inDot(groupTitle(group))}`,
     ...group.nodes.flatMap(node => {
       const at = `${path}.${node.id}`
       if (node.kind === 'group') return draw(node, at, `${indent}  `)
-      return [`${indent}  ${names.of(at)} [shape=${shapes[node.kind]}, label=${quoted(wordsOf(node))}]`]
+      return [`${indent}  ${names.of(at)} [shape=${shapes[node.kind]}, label=${inDot(wordsOf(node))}]`]
     }),
     `${indent}}`,
   ]
@@ -98,7 +110,7 @@ export function planDot({ id, root }: Flow): string {
     const [tail, head] = [names.of(stepIn(fromNode, from)), names.of(stepIn(toNode, to))]
     return `  ${tail} -> ${head}${frames.length === 0 ? '' : ` [${frames.join(', ')}]`}`
   })
-  return [`digraph ${quoted(id)} {`, '  compound=true', ...drawn, ...edges, '}'].join('\n')
+  return [`digraph ${inDot(id)} {`, '  compound=true', ...drawn, ...edges, '}'].join('\n')
 }
 
 interface Edge {

@@ -38,6 +38,26 @@ t.test('golden: one flow in every notation', async t => {
     t.equal(golden(`workflow/${name}`, `${drawn}\n`), `${drawn}\n`, name)
 })
 
+t.test('words of a step stay words in every notation', async t => {
+  const words: readonly (readonly [string, string, string])[] = [
+    ['"]; x --> y', '#34;]; x --#62; y', '\\"]; x --> y'],
+    ['\\n \\N', '#92;n #92;N', '\\\\n \\\\N'],
+    ["%%{init: {'theme': 'dark'}}%%", "#37;#37;{init: {'theme': 'dark'}}#37;#37;", "%%{init: {'theme': 'dark'}}%%"],
+    ['&quot; #quot; &lt;', '#38;quot; #35;quot; #38;lt;', '&amp;quot; #quot; &amp;lt;'],
+    ['<b> `x` ﬂ', '#60;b#62; #96;x#96; #64258;', '<b> `x` ﬂ'],
+    ['a\nb\u2028c\u001b[m', 'a b c [m', 'a b c [m'],
+  ]
+  for (const [word, mermaid, dot] of words) {
+    const nodes = [{ id: 's', run: { kind: 'command', command: ['p', word] } }]
+    const flow = parseFlow(Buffer.from(JSON.stringify({ id: 'f', root: { id: 'root', nodes } })), 'f.json')
+    t.ok(planMermaid(flow).includes(`[["s: p ${mermaid}"]]`), encodeURI(word))
+    t.ok(planDot(flow).includes(`label="s: p ${dot}"]`), encodeURI(word))
+  }
+  const long = { id: 's', run: { kind: 'command', command: ['🙂'.repeat(200)] } }
+  const cut = parseFlow(Buffer.from(JSON.stringify({ id: 'f', root: { id: 'root', nodes: [long] } })), 'f.json')
+  t.ok(planDot(cut).includes(`"s: ${'🙂'.repeat(77)}"`), 'no letter is cut in two')
+})
+
 t.test('a cap lowers attempts and never raises them', async t => {
   t.equal(planOf(capped(FLOW, 2)).plan.groups.review?.attempts, 2)
   t.equal(planOf(capped(FLOW, 9)).plan.groups.review?.attempts, 3)
