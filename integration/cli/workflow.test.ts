@@ -2,7 +2,7 @@
  * Flows as a person runs them: the examples from their first step to their last, with real programs in a real boundary; exit
  * statuses; governors that are real programs; and a walk that is killed wherever it stands.
  */
-import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
@@ -227,6 +227,41 @@ t.test('a resumed flow is held to its document, and its scope to its folder', co
   const same = await at.run(`# a comment changes nothing\n${flow}`, '--resume', id, ...options)
   t.equal(same.status, 2, 'the narrow step had failed')
   t.equal(readFileSync(join(at.ws.path, 'src', 'b.txt'), 'utf8'), 'z\n')
+})
+
+t.test('sections have sessions of their own, which a flow alone goes on with', async t => {
+  const endpoint = await scripted(t, [PASSED, { reply: { text: 'hello' } }, { reply: { text: 'again' } }, PASSED])
+  const at = place(t, endpoint.baseUrl)
+  const flow = flowOf(
+    '- {id: a}',
+    '- {id: ask, needs: [a], run: {kind: operator, prompt: look}}',
+    '- {id: b, needs: [ask]}',
+  )
+  const sessions = ['--session-dir', join(at.state.path, 'sessions')]
+  const run = (...words: string[]) =>
+    harness([
+      ...['run', ...words, '--base-url', endpoint.baseUrl, '--model', 'scripted', '--workspace', at.ws.path],
+      ...['--json', ...sessions],
+    ])
+  const first = await at.run(flow, '--input', 'x')
+  const id = of(eventsOf(first.stdout), 'flow-started')[0]?.flow_id ?? ''
+  const none = await run('hi', '--resume', 'latest')
+  t.equal(none.status, 1)
+  t.match(none.stdout, /holds no session to go on with/)
+  const own = of(eventsOf((await run('hi')).stdout), 'session')[0]?.id
+  t.equal(of(eventsOf((await run('more', '--resume', 'latest')).stdout), 'session')[0]?.id, own)
+  t.match((await harness(['sessions', ...sessions])).stdout, `${id}.root.1 `, 'they are listed')
+  const journal = join(at.state.path, 'sessions', `${id}.root.1.jsonl`)
+  const whole = readFileSync(journal)
+  for (const spoil of [() => rmSync(journal), () => writeFileSync(journal, whole.subarray(0, whole.indexOf(10) + 1))]) {
+    spoil()
+    const lost = await at.run(flow, '--resume', id)
+    t.equal(lost.status, 1, 'and not with one that has lost what was said')
+    t.match(eventsOf(lost.stdout).at(-1), { kind: 'failed', code: 'session-unusable' })
+    writeFileSync(journal, whole, { mode: 0o600 })
+  }
+  const same = await at.run(flow, '--resume', id)
+  t.equal(same.status, 0, same.stdout)
 })
 
 t.test('governors are real programs, and one that cannot answer refuses', async t => {

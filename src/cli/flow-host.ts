@@ -1,6 +1,7 @@
 /** The run that a flow is walked in, as the walk sees it: sessions of sections, tools of steps, hooks, files. */
 import { isRefusal, Refusal } from '../errors.js'
 import { readGuardedFile } from '../paths/guarded-file.js'
+import { unusable } from '../session/folder.js'
 import { type Session, sessionFacts } from '../session/session.js'
 import { newSession, resumeSession } from '../session/store.js'
 import { readable } from '../tools/folders.js'
@@ -66,7 +67,7 @@ function openSection(seams: HostSeams, request: SectionRequest): OpenedSection {
   }
 }
 
-/** A section that was cut before it had a session begins one. */
+/** A section that was cut before it had a session begins one; one that has lost a part of it is not gone on with. */
 function sessionOf(
   { conversation, io, resumed }: HostSeams,
   { session: id, keep }: SectionRequest,
@@ -74,9 +75,15 @@ function sessionOf(
 ): Session {
   const { choice, surroundings } = conversation.standing
   const facts = sessionFacts({ ...choice, workspace: surroundings.reach.workspace.path })
-  const before = resumed ? resumeSession(folder, id, facts, { keep: keep ?? 0 }) : null
-  const session = before === null || isAbsent(before) ? newSession(folder, facts, { id }) : before
+  const kept = keep ?? 0
+  const before = resumed ? resumeSession(folder, id, facts, { keep: kept }) : null
+  const session = before === null || (kept === 0 && isAbsent(before)) ? newSession(folder, facts, { id }) : before
   if (session instanceof Refusal) throw session
+  if (session.items.length < kept) {
+    const why = `holds ${session.items.length} of the ${kept} items that its flow has counted: begin the flow anew`
+    closeSession(session, io)
+    throw unusable(session.path, why)
+  }
   for (const { code, message } of session.notes) warnOfSession(io, message, code)
   session.withheld(surroundings.tools.withheld)
   return session

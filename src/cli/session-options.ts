@@ -7,6 +7,7 @@ import { Refusal } from '../errors.js'
 import { controlFileWithin, indexControlFiles } from '../paths/control-files.js'
 import { isWithin, type LandedPlace, landPlace } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
+import { isOfFlow } from '../session/ids.js'
 import { type DamagedSession, listSessions, type SessionSummary } from '../session/list.js'
 import type { SessionFacts } from '../session/records.js'
 import { type Session, sessionFacts } from '../session/session.js'
@@ -117,7 +118,7 @@ function isDamaged(came: Session | Refusal): came is Refusal<'session-unusable'>
   return came instanceof Refusal && 'line' in came.details
 }
 
-/** Sessions that can be gone on with, latest first: those of delegates belong to others. */
+/** The operator's own sessions, latest first: those of delegates and of sections belong to others. */
 export function candidates(path: string): {
   readonly sessions: readonly SessionSummary[]
   readonly damaged: readonly DamagedSession[]
@@ -125,7 +126,7 @@ export function candidates(path: string): {
   const folder = opened(path, 'null')
   if (folder instanceof Refusal) throw folder
   try {
-    const { sessions, damaged } = listSessions(folder)
+    const { sessions, damaged } = listSessions(folder, id => !isOfFlow(id))
     return { sessions: sessions.filter(({ parent }) => parent === null), damaged }
   } finally {
     folder.close()

@@ -17,6 +17,11 @@ export function delegateId(parent: string, n: number): string {
   return `${parent}.d${n}`
 }
 
+/** Sessions of a flow's sections, `<flow>.root.…`: they are gone on with by the flow (contract §22). */
+export function isOfFlow(id: string): boolean {
+  return /^[^.]+\.root\./.test(id)
+}
+
 /** File name → id and kind; null for a name that is no session's. */
 export function sessionOfName(name: string): { readonly id: string; readonly version: 1 | 2 } | null {
   const [, id, ending] = /^(.+)\.(jsonl|json)$/.exec(name) ?? []
