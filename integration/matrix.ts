@@ -67,8 +67,15 @@ const PLANTING: Gap = {
   why: 'held where nothing may be written; inside a write grant a name that does not exist cannot be covered: what appears is reported, and what git would execute is moved aside',
 }
 
+/** bubblewrap binds devices from the machine's /dev. */
+const ROOT_DEVICES: RowGap = {
+  guarantee: 'host-settings-read-only',
+  why: 'content is held; as uid 0 the modes and times of what is shown of devices (/dev/null and its like) are not, under Landlock of any',
+  through: ['device-mode'],
+}
+
 const BY_PRIVILEGE: Readonly<Record<Privilege, readonly RowGap[]>> = {
-  root: [ROOT_OUTSIDE],
+  root: [ROOT_OUTSIDE, ROOT_DEVICES],
   'root-dropped': [],
   user: [],
 }
@@ -77,12 +84,22 @@ const BY_PRIVILEGE: Readonly<Record<Privilege, readonly RowGap[]>> = {
 const LANDLOCK: readonly RowGap[] = [
   {
     guarantee: 'no-write-outside',
-    why: 'content and names are held; modes, owners, times and extended attributes of what the user owns are not',
+    why: 'content and names are held; modes, owners, times, flags and extended attributes of what the user owns are not',
     through: ['chmod-outside', 'times-outside', 'changed-outside'],
   },
   {
+    guarantee: 'control-files-protected',
+    why: 'content and names are held; modes are not: what is there can be made executable',
+    through: ['control-mode'],
+  },
+  {
+    guarantee: 'git-read-only',
+    why: 'content and names are held; modes are not: a hook that is there can be made executable',
+    through: ['git-mode'],
+  },
+  {
     guarantee: 'reads-limited',
-    why: 'content and listings are held; that a path exists, and its size, times and owner, can be asked of any path',
+    why: 'content and listings are held; that a path exists, its size, times, owner and extended attributes, and which names are used in a folder that is watched, can be asked',
     through: [],
   },
   {

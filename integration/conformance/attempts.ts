@@ -32,13 +32,13 @@ const PLAIN: Partial<Record<Guarantee, Names>> = {
   },
   'git-read-only': {
     files: `git-config git-new-hook git-commondir git-config-worktree git-attributes git-alternates git-head
-      git-through-proc git-hard-link git-rename-inside git-rename git-rename-parent git-rename-grandparent
+      git-through-proc git-hard-link git-mode git-rename-inside git-rename git-rename-parent git-rename-grandparent
       git-nested-config git-file git-file-replace git-replace git-remove`,
     syscalls: 'git-remount git-umount',
   },
   'control-files-protected': {
     files: `control-claude-settings control-claude-new-file control-rename-parent control-envrc
-      control-envrc-replace control-envrc-remove control-mcp control-vscode control-husky control-nested`,
+      control-envrc-replace control-envrc-remove control-mcp control-vscode control-husky control-mode control-nested`,
   },
   'reads-limited': {
     files: `read-ungranted read-ungranted-through-link read-ssh-key read-ssh-key-of-root list-home-of-root list-homes
@@ -46,7 +46,7 @@ const PLAIN: Partial<Record<Guarantee, Names>> = {
   },
   'host-settings-read-only': {
     files: `core-pattern modprobe overcommit-memory protected-links sysrq irq-affinity sys-uevent-helper sys-power
-      cgroup-release-agent cgroup-procs`,
+      cgroup-release-agent cgroup-procs device-mode`,
     syscalls: 'settings-remount settings-umount settings-new-proc',
   },
   'env-constructed': { files: 'environment-own environment-pid-1 environment-parent environment-any' },

@@ -63,11 +63,19 @@ const SEATBELT_GAPS: readonly Gap[] = [
 const LANDLOCK_GAPS: readonly Gap[] = [
   {
     guarantee: 'no-write-outside',
-    why: 'content and names are held; modes, owners, times and extended attributes of what the user owns are not, wherever it is, because Landlock does not hold them',
+    why: 'content and names are held; modes, owners, times, flags and extended attributes of what the user owns are not, wherever it is, because Landlock does not hold them',
+  },
+  {
+    guarantee: 'control-files-protected',
+    why: 'content and names are held; modes are not: what is there can be made executable, or be opened to other users',
+  },
+  {
+    guarantee: 'git-read-only',
+    why: 'content and names are held; modes are not: a hook that is there and not executable can be made so',
   },
   {
     guarantee: 'reads-limited',
-    why: 'content and listings are held; that a path exists, its size, times and owner, where a link leads, and that something changes there can be asked of any path, and the tables of users and groups are the machine’s',
+    why: 'content and listings are held; that a path exists, its size, times, owner and extended attributes, where a link leads, and which names in a folder are used while it is watched can be asked wherever the user could ask, and the tables of users and groups are the machine’s',
   },
   {
     guarantee: 'private-home-and-tmp',
@@ -77,7 +85,7 @@ const LANDLOCK_GAPS: readonly Gap[] = [
 ]
 
 const LANDLOCK_PROC =
-  'the host /proc is shown read-only, so processes outside are listed with their command lines, and so are the machine’s connections; the memory, environment and descriptors of others are not readable; their priority can be changed by a process of the same user'
+  'the host /proc is shown read-only, so processes outside are listed with their command lines, and so are the machine’s connections and the names of keys; the memory and environment of others, and where their descriptors lead, are not readable; their priority, scheduling and processors can be changed by a process of the same user'
 
 function landlockGaps({ abi, grouped }: NonNullable<GuaranteeRequest['landlock']>): Gap[] {
   const signals =
@@ -120,10 +128,28 @@ export function guaranteesOf({
     ...opened(policy),
     ...BOUNDARY_GAPS[boundary],
     ...(landlock === undefined ? [] : landlockGaps(landlock)),
-    ...(uid === 0 ? [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' } as const] : []),
+    ...(uid === 0 ? rootGaps(boundary) : []),
   ]
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
   return { applied: ALL.filter(guarantee => !open.has(guarantee)), gaps }
+}
+
+/** bubblewrap binds them from the machine's /dev, and what it makes read-only it also mounts nodev, so that they could not be opened (mount(2)). */
+const SHOWN_DEVICES =
+  'the devices that are shown (/dev/null and its like) are the machine’s: as uid 0 their modes and times can be changed'
+
+const ROOT_SETTINGS: Readonly<Partial<Record<GuaranteeRequest['boundary'], string>>> = {
+  bubblewrap: SHOWN_DEVICES,
+  'bubblewrap-hostproc': SHOWN_DEVICES,
+  landlock: 'content is held; as uid 0 the modes, owners and times of devices and of the kernel’s files can be changed',
+}
+
+function rootGaps(boundary: GuaranteeRequest['boundary']): Gap[] {
+  const settings = ROOT_SETTINGS[boundary]
+  return [
+    { guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' },
+    ...(settings === undefined ? [] : [{ guarantee: 'host-settings-read-only', why: settings } as const]),
+  ]
 }
 
 const KEPT_CACHE =
