@@ -1,7 +1,8 @@
 /** The places a policy opens: the workspace, what may be read, what may be written. Each is landed and judged here. */
 import { Refusal } from '../errors.js'
 import { indexControlFiles } from '../paths/control-files.js'
-import { enterRefusal, specialRefusal } from '../paths/folder-checks.js'
+import { enterRefusal, specialRefusal, writableLinkRefusal } from '../paths/folder-checks.js'
+import { isHideGlob } from '../paths/hide-glob.js'
 import { protectedNames } from '../paths/protected-names.js'
 import { isWithin, type Landing, land, missing } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
@@ -160,6 +161,33 @@ export function landWrites(request: PolicyRequest, workspace: LandedRule): Lande
     return { path, source: `--process-write-subtree ${asked}`, identity, type: 'folder' as const }
   })
   return withoutOverlap(rules.sort(byPath))
+}
+
+/**
+ * Throws `crosses-writable-link` for a place that is opened or hidden through a link inside a write grant: what is confined could point
+ * it elsewhere, at a secret or at the socket of an engine, and the next run with the same flags would follow.
+ */
+export function refuseWritableLinks(request: PolicyRequest, writes: readonly LandedRule[]): void {
+  const { read, hide, allowSockets = [], driver } = request
+  const places: (readonly [rule: string, path: string])[] = [
+    ...read.map(path => [`--read ${path}`, path] as const),
+    ...hide.map(path => [`--hide ${path}`, plainPart(path)] as const),
+    ...allowSockets.map(path => [`--allow-socket ${path}`, path] as const),
+    ...(driver === undefined ? [] : [[`--driver ${driver}`, driver] as const]),
+  ]
+  for (const [rule, path] of writes.length === 0 ? [] : places) {
+    const landing = land(path, { cwd: process.cwd() })
+    // Who lands it for good refuses it in better words.
+    const refusal = landing instanceof Refusal ? null : writableLinkRefusal(landing, writes, `${rule}: `)
+    if (refusal !== null) throw refusal
+  }
+}
+
+/** A pattern up to the first component that has something special in it. */
+function plainPart(path: string): string {
+  const components = path.split('/')
+  const first = components.findIndex(isHideGlob)
+  return first < 0 ? path : components.slice(0, first).join('/') || '/'
 }
 
 function withoutOverlap(rules: readonly LandedRule[]): LandedRule[] {

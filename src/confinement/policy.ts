@@ -28,7 +28,7 @@ import { type HideRules, landAsked, landHides, otherUid, unheldHides } from './p
 import { everyHome, hostReads } from './policy-host.js'
 import { landDriver, landSockets, socketLinks, toolchainLinks } from './policy-opened.js'
 import { landProtects } from './policy-protects.js'
-import { landReads, landWorkspace, landWrites, systemPlaces } from './policy-reach.js'
+import { landReads, landWorkspace, landWrites, refuseWritableLinks, systemPlaces } from './policy-reach.js'
 import { bindAncestors } from './self-binds.js'
 import { findToolchains } from './toolchains.js'
 import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
@@ -52,6 +52,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   if (facts.cgroup.rootProblem !== undefined) throw cgroupRefusal(request.cgroupRoot, facts.cgroup.rootProblem)
   const workspace = landWorkspace(request.workspace, facts)
   const writes = landWrites(request, workspace)
+  refuseWritableLinks(request, writes)
   const gitCommit = grantsGitCommit(request)
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes, gitCommit })
   const { gitOpen } = protection

@@ -28,21 +28,21 @@ export const TOOLCHAINS: Readonly<Record<string, Builtin>> = {
     programs: ['node'],
     proofs: ['lib/node_modules', 'include/node', 'share/doc/node', 'share/nodejs', 'share/doc/nodejs'],
     markers: ['package.json'],
-    credentials: ['etc/npmrc', '.npmrc'],
+    credentials: ['etc/npmrc', '.npmrc', 'lib/node_modules/npm/npmrc', '.yarnrc'],
     env: {},
   },
   python: {
     programs: ['python3', 'python'],
     proofs: ['lib/python3', 'lib/python3.9', ...[10, 11, 12, 13, 14, 15, 16].map(minor => `lib/python3.${minor}`)],
     markers: ['pyproject.toml', 'requirements.txt', 'setup.py', 'setup.cfg'],
-    credentials: ['pip.conf', 'etc/pip.conf', '.pypirc'],
+    credentials: ['pip.conf', 'etc/pip.conf', '.pypirc', '.condarc', 'condarc', 'etc/conda', 'uv.toml'],
     env: {},
   },
   rust: {
     programs: ['cargo', 'rustc'],
     proofs: ['lib/rustlib'],
     markers: ['Cargo.toml'],
-    credentials: ['.cargo/credentials.toml', '.cargo/credentials'],
+    credentials: ['.cargo/credentials.toml', '.cargo/credentials', 'credentials.toml', 'credentials'],
     env: {},
   },
   go: {
@@ -77,7 +77,9 @@ export function findToolchains(
     if (builtin === undefined) throw unknownName(name)
     const isAuto = !asked.includes(name)
     if (isAuto && !builtin.markers.some(marker => existsSync(join(workspace.path, [marker])))) continue
-    const root = rootOf(name, builtin, facts)
+    // What the workspace holds is the agent's: a link there could lead to anything.
+    const pathFolders = facts.pathFolders.filter(folder => !isWithin(folder, workspace.path))
+    const root = rootOf(name, builtin, { ...facts, pathFolders })
     const why = typeof root === 'string' ? root : unusable(root.path, workspace, facts)
     if (why !== null && isAuto) continue
     if (why !== null || typeof root === 'string') throw cannot(name, why ?? '')

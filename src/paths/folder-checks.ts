@@ -167,16 +167,18 @@ function controlRefusal({ asWritten, landed: folder }: Landing, file: string, wh
   return new Refusal('control-file-inside', { folder, file, what }, text)
 }
 
-/** A link inside a write grant can be pointed elsewhere between this check and the launch. */
 function noWritableLink({ landing, rules }: Judged): Refusal | null {
+  return writableLinkRefusal(landing, rules.writes)
+}
+
+/** A link inside a write grant can be pointed elsewhere, before the next launch or the next run: `crosses-writable-link`, or null. */
+export function writableLinkRefusal(landing: Landing, writes: FolderRules['writes'], rule = ''): Refusal | null {
   const link = landing.links.find(({ path, above }) =>
-    rules.writes.some(
-      root => isWithin(path, root.path) || above.some(step => sameIdentity(step.identity, root.identity)),
-    ),
+    writes.some(root => isWithin(path, root.path) || above.some(step => sameIdentity(step.identity, root.identity))),
   )
   if (link === undefined) return null
   const { asWritten: path, landed } = landing
-  const text = `${shown(path)} crosses the link ${shown(link.path)}, which a confined process can change: name ${shown(landed)} itself`
+  const text = `${rule}${shown(path)} crosses the link ${shown(link.path)}, which a confined process can change: name ${shown(landed)} itself`
   return new Refusal('crosses-writable-link', { path, link: link.path }, text)
 }
 

@@ -48,6 +48,50 @@ function told(wanted: PolicyRequest): string {
   }
 }
 
+t.test('no rule goes through a link that what is confined could point elsewhere', async t => {
+  const base = scratch(t)
+  const ws = join(base, 'ws')
+  for (const folder of ['ws/out', 'ws/own', 'data']) mkdirSync(join(base, folder), { recursive: true })
+  for (const name of ['data/x', 'ws/own/x']) writeFileSync(join(base, name), '')
+  for (const grant of ['out', 'own']) {
+    symlinkSync('../../data', join(ws, grant, 'link'))
+    symlinkSync('../../data/x', join(ws, grant, 'file'))
+  }
+  const rules: readonly ((grant: string) => Partial<PolicyRequest>)[] = [
+    grant => ({ read: [join(ws, grant, 'link')] }),
+    grant => ({ read: [join(ws, grant, 'link/x')] }),
+    grant => ({ hide: [join(ws, grant, 'file')] }),
+    grant => ({ hide: [join(ws, grant, 'link/*')] }),
+    grant => ({ driver: join(ws, grant, 'file') }),
+  ]
+  for (const [at, rule] of rules.entries()) {
+    t.equal(told(request(ws, { writeSubtrees: ['out'], ...rule('out') })), 'crosses-writable-link', `${at}`)
+    t.equal(told(request(ws, { writeSubtrees: ['out'], ...rule('own') })), 'landed', `${at}, of the operator`)
+    t.equal(told(request(ws, rule('out'))), 'landed', `${at}, where nothing is granted`)
+  }
+  const socket = request(ws, { writeSubtrees: ['out'], allowSockets: [join(ws, 'out/link/x')] })
+  t.equal(told(socket), 'crosses-writable-link', 'a socket, before it is looked at')
+})
+
+t.test('a toolchain is not looked for where what is confined could have put a link', async t => {
+  const base = scratch(t)
+  const ws = join(base, 'ws')
+  for (const folder of ['ws/bin', 'sdk/bin', 'sdk/src/runtime']) mkdirSync(join(base, folder), { recursive: true })
+  writeFileSync(join(base, 'sdk/bin/go'), '', { mode: 0o755 })
+  symlinkSync('../../sdk/bin/go', join(ws, 'bin/go'))
+  const found = (pathFolders: string[]) => {
+    try {
+      return landPolicy(request(ws, { toolchain: ['go'] }), { ...DEBIAN, pathFolders }).toolchains.map(
+        ({ root }) => root,
+      )
+    } catch (error) {
+      return isRefusal(error) ? error.code : error
+    }
+  }
+  t.equal(found([join(ws, 'bin')]), 'unsupported-rule')
+  t.same(found([join(ws, 'bin'), join(base, 'sdk/bin')]), [join(base, 'sdk')])
+})
+
 t.test('C02: rules that are spelled through a link are about the place it leads to, denials too', async t => {
   const base = scratch(t)
   for (const folder of ['real/ws/out', 'real/lib/keys', 'real/more']) mkdirSync(join(base, folder), { recursive: true })
