@@ -18,11 +18,17 @@ export interface MountTables {
   readonly inside: readonly Mounted[]
 }
 
-/** What a rule asks of the mount at its path: the judged place or a cover over it, and whether it can be written. */
-type Holds = (mounted: Mounted, judged: Mounted) => boolean
+/**
+ * What a rule asks of the mount at its path: the judged place or a cover over it, and whether it can be written. `nothing` is
+ * where /dev/null is, which covers a file.
+ */
+type Holds = (mounted: Mounted, judged: Mounted, nothing: Mounted | null) => boolean
 
 const readOnly: Holds = (mounted, judged) => isAt(mounted, judged) && mounted.readOnly
 const covered: Holds = (mounted, judged) => !isAt(mounted, judged)
+/** Where we are in a sandbox ourselves, the file may have its cover already: the same one again hides it as well. */
+const coveredFile: Holds = (mounted, judged, nothing) =>
+  covered(mounted, judged, nothing) || (nothing !== null && isAt(mounted, nothing))
 
 const HOLDS: Readonly<Record<MountKind, Holds>> = {
   read: readOnly,
@@ -31,16 +37,17 @@ const HOLDS: Readonly<Record<MountKind, Holds>> = {
   // As writable as what is around it: a mount of the host's inside a grant can be read-only.
   self: isAt,
   'hide-folder': covered,
-  'hide-file': covered,
+  'hide-file': coveredFile,
 }
 
 /** The path of the first of `mounts` that does not stand inside as it was judged; null when all do. */
 export function misplaced(mounts: readonly Mount[], { outside, inside }: MountTables): string | null {
   const at = new Map<string, Mounted[]>()
   for (const mounted of inside) at.set(mounted.point, [...(at.get(mounted.point) ?? []), mounted])
+  const nothing = placeOf('/dev/null', outside)
   for (const { kind, path, from = path } of mounts) {
     const judged = placeOf(from, outside)
-    if (judged === null || !(at.get(path) ?? []).some(mounted => HOLDS[kind](mounted, judged))) return path
+    if (judged === null || !(at.get(path) ?? []).some(mounted => HOLDS[kind](mounted, judged, nothing))) return path
   }
   return null
 }

@@ -23,7 +23,9 @@ const OUTSIDE = `\
 21 20 8:2 /@home /home rw - btrfs /dev/sda2 rw
 22 21 8:3 / /home/a\\040b rw - ext4 /dev/sdb1 rw
 23 20 0:50 / /nfs rw - nfs4 host:/export rw
-24 20 0:51 / /top rw - nfs host:/ rw`
+24 20 0:51 / /top rw - nfs host:/ rw
+25 20 0:6 / /dev rw - devtmpfs dev rw
+26 20 0:6 /null /ws/hidden ro - devtmpfs dev rw`
 
 t.test('each rule has its mount, at its own place of its own filesystem', async t => {
   const cases: [name: string, kind: MountKind, path: string, inside: string[], holds: boolean][] = [
@@ -48,6 +50,13 @@ t.test('each rule has its mount, at its own place of its own filesystem', async 
     ['a cover', 'hide-folder', '/ws/s', ['0:99 / /ws/s ro'], true],
     ['a cover over a bind', 'hide-file', '/ws/s', ['8:1 /ws/s /ws/s ro', '0:6 /null /ws/s ro'], true],
     ['no cover', 'hide-folder', '/ws/s', ['8:1 /ws/s /ws/s ro'], false],
+    [
+      'a cover over the same cover, which a sandbox around us has made',
+      'hide-file',
+      '/ws/hidden',
+      ['0:6 /null /ws/hidden ro'],
+      true,
+    ],
     ['a cover gone elsewhere', 'hide-folder', '/ws/s', ['0:99 / /ws/t ro'], false],
   ]
   const check = (kind: MountKind, path: string, inside: readonly string[]): string | null => {
