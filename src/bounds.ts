@@ -17,6 +17,8 @@ export const DRAIN_MS = 250
 export const KILL_PROOF_MS = 5_000
 /** How long bubblewrap's init may take from its fork to its tie to our life: two system calls, on a machine that gives it no time. */
 export const TIE_MS = 10_000
+/** How long a launch of `true` may take that is made to see whether a boundary holds; a launcher that hangs holds nothing. */
+export const PROBE_MS = 10_000
 /** A left-over record: what runs at one time of one run, some 250 bytes each. */
 export const LEFT_OVER_BYTES_MAX = 1 * MiB
 /** Keys typed into a terminal of ours that its program has not read: more than a paste, and no more is held (supervise/pty.ts). */

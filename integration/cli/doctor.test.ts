@@ -1,11 +1,13 @@
 /** `harness doctor` as people start it: what it says of this machine, and that it leaves nothing on it. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import { execa } from 'execa'
+import t, { type Test } from 'tap'
 import type { DoctorReport } from '../../src/confinement/doctor/report.js'
+import { eventually } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { doctorProblem } from '../../test/support/schemas.js'
-import { harness, scratch } from '../support/harness.js'
+import { harness, harnessBin, scratch } from '../support/harness.js'
 
 const LINUX = { skip: needs('linux', 'bubblewrap') }
 const timeout = 60_000
@@ -102,4 +104,63 @@ t.test('a folder for temporary files that cannot be written is said', { skip: ne
     { fix: /TMPDIR/ },
   )
   t.ok(report.guarantees.every(row => row.status === 'unknown'))
+})
+
+/** Starts one over a folder of its own, and sends `signal` once it has made its scene. */
+async function signalled(t: Test, signal: NodeJS.Signals) {
+  const { path, remove } = scratch()
+  t.teardown(remove)
+  const env = { TMPDIR: path }
+  const running = execa(process.execPath, [harnessBin, 'doctor'], { env, reject: false, stdin: 'ignore', timeout })
+  t.ok(await eventually(() => readdirSync(path).length >= 3, 10_000))
+  const before = performance.now()
+  running.kill(signal)
+  const { exitCode, stderr, stdout } = await running
+  return { exitCode, stderr, stdout, path, ms: performance.now() - before }
+}
+
+t.test('a signal ends it, and nothing is left', LINUX, async t => {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    const { exitCode, stderr, stdout, path } = await signalled(t, signal)
+    t.equal(exitCode, 1, signal)
+    t.match(stderr, `stopped by ${signal}`)
+    t.match(stdout, / 0 guarantees held, 0 absent, \d\d unknown /)
+    t.same(readdirSync(path), [])
+  }
+})
+
+t.test('what one that was killed has left is taken away by the next', LINUX, async t => {
+  const { path } = await signalled(t, 'SIGKILL')
+  t.not(readdirSync(path).length, 0)
+  const { status } = await harness(['doctor'], { timeout, env: { TMPDIR: path } })
+  t.equal(status, 0)
+  t.same(readdirSync(path), [])
+})
+
+t.test('a folder for temporary files with a name too long for a socket', LINUX, async t => {
+  const { path, remove } = scratch()
+  t.teardown(remove)
+  const folder = join(path, 'x'.repeat(90))
+  mkdirSync(folder)
+  const { status, stdout } = await harness(['doctor', '--json'], { timeout, env: { TMPDIR: folder } })
+  t.equal(status, 0)
+  const network = (JSON.parse(stdout) as DoctorReport).guarantees.find(row => row.guarantee === 'no-network')
+  t.match(network, { status: 'held' })
+  t.notOk(network?.attempts.includes('unix-path'))
+  t.same(readdirSync(folder), [])
+})
+
+t.test('the operator’s configuration is for the policy alone', LINUX, async t => {
+  const { path, remove, write } = scratch({ 'ws/kept': '' })
+  t.teardown(remove)
+  write('config/b10x/harness.toml', '[default]\nallow-socket = ["/nowhere/socket"]\n')
+  const env = { XDG_CONFIG_HOME: join(path, 'config') }
+  const { status, stdout } = await harness(['doctor', '--json', '--workspace', join(path, 'ws')], { timeout, env })
+  const report = JSON.parse(stdout) as DoctorReport
+  t.equal(status, 2)
+  t.match(
+    report.machine_checks.find(({ name }) => name === 'policy'),
+    { status: 'absent', why: /\/nowhere\/socket/ },
+  )
+  t.same(held(report), claimed(report))
 })

@@ -60,6 +60,15 @@ export function doctorText(report: DoctorReport, color: boolean): string {
 }
 
 function lines(checks: readonly Line[], paint: Paint): string[] {
+  const [first] = checks
+  // Where there is no boundary at all, all that it would hold is missing for one reason.
+  if (
+    first !== undefined &&
+    checks.length > 1 &&
+    checks.every(({ why }) => why === first.why) &&
+    first.status !== 'held'
+  )
+    return lines([{ ...first, name: `all ${checks.length}` }], paint)
   return checks.flatMap(({ name, status, asked, why, fix }) => {
     const { mark, color } = MARKS[status]
     const told = asked || status === 'held' ? color : DIM

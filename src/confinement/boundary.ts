@@ -2,7 +2,7 @@
  * A policy in force on this machine: what tools, `exec` and the library launch through. Every launch is judged anew
  * (folders), planned, recorded and started; a boundary that does not hold refuses and nothing runs.
  */
-import { GRACE_MS_DEFAULT } from '../bounds.js'
+import { GRACE_MS_DEFAULT, PROBE_MS } from '../bounds.js'
 import { isRefusal, Refusal } from '../errors.js'
 import type { ProxyPlace } from '../network/proxy-env.js'
 import { type AppliedConfinement, type BoundaryName, type Ending, type Outcome, outcomeRecord } from '../outcome.js'
@@ -127,9 +127,8 @@ export class Boundary {
       const plan = this.#planProbe()
       return plan instanceof Refusal ? plan : null
     }
-    const outcome = await this.#launch({ argv: PROBE_ARGV, purpose: 'probe' }, (name, proxy) =>
-      this.#probePlan(name, proxy),
-    )
+    const request = { argv: PROBE_ARGV, purpose: 'probe', wallMs: PROBE_MS, graceMs: 0 } as const
+    const outcome = await this.#launch(request, (name, proxy) => this.#probePlan(name, proxy))
     if (outcome instanceof Refusal) return outcome
     if (outcome.ending.kind === 'exited' && outcome.ending.status === 0) return null
     return unavailable(

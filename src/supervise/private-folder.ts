@@ -31,6 +31,7 @@ export interface PrivateFolderRequest {
 export class PrivateFolder {
   #count = 0
   #removed = false
+  readonly #atExit = (): void => this.remove()
 
   private constructor(
     /** Landed, absolute. */
@@ -49,7 +50,7 @@ export class PrivateFolder {
     // mkdtemp(3): mode 0700, a name that was free. A package for this would be loaded by every short command.
     const path = mkdtempSync(join(landing.landed, `${PREFIX}-${ownName()}-`))
     const folder = new PrivateFolder(path, landing.landed)
-    process.once('exit', () => folder.remove())
+    process.once('exit', folder.#atExit)
     return folder
   }
 
@@ -62,6 +63,7 @@ export class PrivateFolder {
   remove(): void {
     if (this.#removed) return
     this.#removed = true
+    process.off('exit', this.#atExit)
     removeTree(this.path)
   }
 }

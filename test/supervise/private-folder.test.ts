@@ -27,9 +27,11 @@ t.test('the folder', async t => {
   const folder = PrivateFolder.make({ parent, outside: [] })
   t.equal(statSync(folder.path).mode & 0o777, 0o700)
   t.not(folder.fresh('a'), folder.fresh('a'))
+  const listeners = process.listenerCount('exit')
   folder.remove()
   folder.remove()
   t.notOk(existsSync(folder.path))
+  t.equal(process.listenerCount('exit'), listeners - 1, 'and nothing waits for the end of the process any more')
   t.throws(() => PrivateFolder.make({ parent: join(parent, 'grant', 'inner'), outside: [join(parent, 'grant')] }), {
     code: 'control-file-inside',
   })

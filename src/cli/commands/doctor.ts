@@ -54,11 +54,15 @@ export async function doctor({ given }: Invocation, io: Io): Promise<number> {
     node: process.execPath,
     helper: helperOutput,
     startSupervisor: startOurselves(io),
+    stop: io.stop,
   })
   if (given.has('--json')) printJson(io, `${JSON.stringify(report)}\n`)
   // Every word from outside is escaped in it, so that colours are the only controls.
   else io.out.write(doctorText(report, wantsColor(io.env, io.stdoutIsTerminal)))
-  return DOCTOR_STATUS[report.verdict]
+  const signal = io.stoppedBy()
+  if (signal === null) return DOCTOR_STATUS[report.verdict]
+  io.err.write(`stopped by ${signal}: what had not been tried is unknown\n`)
+  return DOCTOR_STATUS.unknown
 }
 
 /** What names folders, hosts or sockets: without any of it the policy is the default one, which the attempts have. */

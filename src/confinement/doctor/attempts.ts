@@ -15,14 +15,14 @@ export type Stage = 'closed' | 'granted' | 'supervised'
 /** By stage and guarantee, in the order they are made. */
 export const ATTEMPTS: Readonly<Record<Stage, Readonly<Partial<Record<Guarantee, readonly string[]>>>>> = {
   closed: {
-    'no-write-outside': ['change-outside', 'make-outside', 'make-in-workspace', 'open-system-file'],
-    'reads-limited': ['read-secret', 'read-secret-through-proc'],
+    'no-write-outside': ['change-outside', 'make-outside', 'make-in-workspace', 'open-system-file', 'write-in-places'],
+    'reads-limited': ['read-secret', 'read-secret-through-proc', 'list-places', 'read-passwords', 'open-disk'],
     'no-network': ['tcp', 'udp', 'unix-path', 'unix-abstract'],
     'pid-isolation': ['signal-supervisor', 'see-supervisor'],
     'env-constructed': ['environment-own', 'read-supervisor-environment'],
     'nothing-planted': ['make-repository', 'make-envrc'],
-    'host-settings-read-only': ['core-pattern', 'sysrq', 'uevent-helper', 'irq', 'cgroup-procs'],
-    'private-home-and-tmp': ['tmp-shows-outside'],
+    'host-settings-read-only': ['core-pattern', 'sysrq', 'uevent-helper', 'irq', 'acpi-wakeup', 'scsi', 'cgroup-procs'],
+    'private-home-and-tmp': ['tmp-shows-outside', 'share-memory'],
     'no-terminal-injection': ['open-terminal'],
     'syscalls-filtered': ['set-user-id'],
   },

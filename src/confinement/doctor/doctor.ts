@@ -5,7 +5,7 @@
  * What runs programs comes as an argument, so a test sees the attempts fail by giving them a boundary that lets all through.
  */
 import { statSync } from 'node:fs'
-import { Refusal } from '../../errors.js'
+import { errnoOf, Refusal } from '../../errors.js'
 import type { BoundaryName, Guarantee } from '../../outcome.js'
 import { randomHex } from '../../random.js'
 import { temporaryFolder } from '../../supervise/private-folder.js'
@@ -25,6 +25,7 @@ import {
   temporaryProblem,
   type Wants,
 } from './machine.js'
+import { machinePlaces } from './places.js'
 import {
   type BoundaryCheck,
   type DoctorReport,
@@ -33,7 +34,7 @@ import {
   type NamedCheck,
   verdictOf,
 } from './report.js'
-import { fixOf, policyRow, tryRungs } from './rungs.js'
+import { fixOf, policyRow, STOPPED, tryRungs } from './rungs.js'
 import { type DoctorRunner, openRunner, type RunnerRequest } from './runner.js'
 import { openScene, type Scene, type SceneOwner } from './scene.js'
 import { closedStage, grantedStage, type StageReport, type StartSupervisor, supervisedStage } from './stages.js'
@@ -53,6 +54,8 @@ export interface DoctorRequest {
   readonly node: string
   readonly helper: HelperOutput
   readonly startSupervisor: StartSupervisor
+  /** Aborted: what runs is ended at once, and what was not tried yet is `unknown`. */
+  readonly stop: AbortSignal
   /** Default: this machine. */
   readonly view?: HostView
   /** Default: a real boundary. */
@@ -86,18 +89,22 @@ export async function doctor(request: DoctorRequest): Promise<DoctorReport> {
   const { facts, view = realHost } = request
   const around = readSurroundings(view)
   const temporary = { path: temporaryFolder(), problem: temporaryProblem(temporaryFolder()) }
-  const scene = temporary.problem === null ? await openScene(ownerOf(request)) : null
+  const scene = temporary.problem ?? (await sceneFor(request))
   try {
-    const kernel = scene === null ? null : await askKernel(facts.arch, scene.base, request.helper)
-    const tried = scene === null ? noScene(request, temporary.path) : await tryBoundary(request, scene)
+    const [kernel, tried, terminalProblem, reap] = await Promise.all([
+      typeof scene === 'string' ? null : askKernel(facts.arch, scene.base, request.helper),
+      typeof scene === 'string' ? noScene(request, `${temporary.path}: ${scene}`) : tryBoundary(request, scene),
+      terminalRefusal(),
+      facts.platform === 'linux' ? namespaceReapRefusal(facts, randomHex(8)) : null,
+    ])
     const machine = machineChecks({
       facts,
       around,
       kernel,
       temporary,
       git: trustedProgram('git'),
-      terminal: await terminalRefusal(),
-      reap: facts.platform === 'linux' ? await namespaceReapRefusal(facts, randomHex(8)) : null,
+      terminal: terminalProblem,
+      reap,
       wants: request.wants,
     })
     const rows = [...machine, ...tried.policy]
@@ -118,7 +125,7 @@ export async function doctor(request: DoctorRequest): Promise<DoctorReport> {
       duration_ms: Math.round(performance.now() - started),
     }
   } finally {
-    scene?.close()
+    if (typeof scene !== 'string') scene.close()
   }
 }
 
@@ -153,8 +160,22 @@ interface Tried {
   readonly policy: readonly NamedCheck[]
 }
 
-function noScene({ confine }: DoctorRequest, folder: string): Tried {
-  const why = `nothing can be made in ${folder}, so nothing was tried in ${confine}`
+/** The world of the attempts, or the errno where it cannot be made. */
+async function sceneFor(request: DoctorRequest): Promise<Scene | string> {
+  try {
+    return await openScene({ owner: ownerOf(request), machine: machinePlaces(request.facts) })
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    return errno
+  }
+}
+
+function noScene({ confine }: DoctorRequest, what: string): Tried {
+  return untried(`what the attempts are made with cannot be made (${what}), so nothing was tried in ${confine}`)
+}
+
+function untried(why: string): Tried {
   return { boundary: null, boundaries: [], guarantees: allUnknown(why), limits: [], policy: [] }
 }
 
@@ -164,24 +185,27 @@ function allUnknown(why: string): GuaranteeCheck[] {
 
 async function tryBoundary(request: DoctorRequest, scene: Scene): Promise<Tried> {
   const { chosen, rows } = await tryRungs(request, scene)
+  // What was ended says nothing of what holds.
+  if (request.stop.aborted) return untried(STOPPED)
   if (chosen instanceof Refusal) {
     const row = { status: 'absent', asked: true, why: chosen.message, fix: fixOf(chosen), attempts: [] } as const
     const guarantees = ORDER.map(guarantee => ({ guarantee, ...row }))
     return { boundary: null, boundaries: rows, guarantees, limits: [], policy: [] }
   }
   const attempts = await makeAttempts(request, scene, chosen)
-  const policy = request.policy === null ? [] : [await policyRow(request.policy, request.facts, chosen)]
+  const { policy: asked, facts, stop } = request
+  const policy = asked === null ? [] : [await policyRow(asked, { facts, boundary: chosen, stop })]
   return { boundary: chosen, boundaries: rows, ...attempts, policy }
 }
 
 type Attempted = Pick<Tried, 'guarantees' | 'limits'>
 
 async function makeAttempts(request: DoctorRequest, scene: Scene, boundary: BoundaryName): Promise<Attempted> {
-  const { facts, asked, node, openRunner: open = openRunner } = request
-  const runner = await open({ scene, boundary, facts, asked, node })
+  const { facts, asked, node, stop, openRunner: open = openRunner } = request
+  const runner = await open({ scene, boundary, facts, asked, node, stop })
   if (runner instanceof Refusal) return { guarantees: allUnknown(runner.message), limits: [] }
   try {
-    const stage = { runner, scene, arch: facts.platform === 'linux' ? facts.arch : 'none', node }
+    const stage = { runner, scene, stop, arch: facts.platform === 'linux' ? facts.arch : 'none', node }
     const inode = statSync(scene.inherited).ino
     const [closed, granted, supervised, limits] = await Promise.all([
       closedStage(stage),

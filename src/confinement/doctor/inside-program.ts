@@ -3,8 +3,10 @@
  *
  * Its only argument is a JSON object (`InsideFacts`); it prints one JSON line an attempt, `{name, result, detail}`, as soon as
  * it is known, so what ends it early leaves the rest unanswered. An attempt returns true where it got through, false where it
- * was refused, null where there is nothing here to try. What it throws counts as refused for the errno of a refusal alone.
+ * was refused, null where there is nothing here to try; a text is the first, and says what. What it throws counts as refused for the errno of a refusal alone.
  */
+
+import type { Machine } from './places.js'
 
 /** `refused`: it did not get through. `succeeded`: it did. `not-here`: there is nothing to try. `unanswered`: nobody knows. */
 export type AttemptResult = 'refused' | 'succeeded' | 'not-here' | 'unanswered'
@@ -30,8 +32,9 @@ export interface InsideFacts {
   readonly startTime: string
   /** A name that exists nowhere. */
   readonly mark: string
-  /** A file in the temporary folder outside. */
-  readonly tmpFile: string
+  /** Something in the temporary folder outside. */
+  readonly tmpName: string
+  readonly machine: Machine
   /** Name and value of a variable in the supervisor's environment, which nothing inside has. */
   readonly variable: readonly [string, string]
   /** Null: it could not be opened outside. */
@@ -45,7 +48,7 @@ export interface InsideFacts {
   readonly descriptor?: { readonly number: number; readonly ino: number }
   /** Leaves a process behind that keeps stdout open and takes no TERM. */
   readonly daemon?: true
-  /** Stays when all is said, for as long as a doctor may take. */
+  /** Stays when all is said, for as long as somebody reads it and a doctor may take. */
   readonly stay?: true
 }
 
@@ -55,6 +58,9 @@ const REFUSALS = [
   ...['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ETIMEDOUT', 'ENOTCONN'],
 ]
 
+/** A filesystem that has no files without a name, or none of this user's: nothing can be made there so. */
+const UNMADE = ['ENOTSUP', 'EISDIR', 'EINVAL', 'EOVERFLOW']
+
 /** Of the raw calls, as numbers: EPERM, EACCES, ENOSYS, ENOSPC and EUSERS (no more namespaces), EAFNOSUPPORT (no such family). */
 const RAW = { refused: [1, 13, 38, 28, 87], notHere: [97] }
 
@@ -63,13 +69,25 @@ export const INSIDE_PROGRAM = String.raw`
 const fs = require('fs'), net = require('net'), dgram = require('dgram'), os = require('os'), path = require('path')
 const { spawn, spawnSync } = require('child_process')
 const facts = JSON.parse(process.argv[1])
-const REFUSALS = new Set(${JSON.stringify(REFUSALS)}), RAW = ${JSON.stringify(RAW)}
+const REFUSALS = new Set(${JSON.stringify(REFUSALS)}), UNMADE = new Set(${JSON.stringify(UNMADE)}), RAW = ${JSON.stringify(RAW)}
 const WAIT_MS = 150
 const at = (...names) => path.join(facts.workspace, ...names)
 const say = (name, result, detail) => fs.writeSync(1, JSON.stringify({ name, result, detail: String(detail).slice(0, 300) }) + '\n')
 const there = file => fs.existsSync(file)
 const opened = (file, flags) => { fs.closeSync(fs.openSync(file, flags)); return true }
 const setting = file => () => (there(file) ? opened(file, fs.constants.O_WRONLY) : null)
+const isPlace = ({ path, identity }) => {
+  try { const { dev, ino } = fs.statSync(path, { bigint: true }); return dev + ':' + ino === identity } catch { return false }
+}
+// The first place of the machine that is there as itself and takes the attempt; another one of that name is none.
+const anyPlace = (places, attempt) => {
+  const tried = path => {
+    try { attempt(path); return true } catch (error) { if (REFUSALS.has(error.code) || UNMADE.has(error.code)) return false; throw error }
+  }
+  return places.length === 0 ? null : (places.filter(isPlace).find(({ path }) => tried(path))?.path ?? false)
+}
+// A file that never has a name: where it can be made, nothing is left of it (open(2), O_TMPFILE).
+const UNNAMED = process.platform === 'linux' ? fs.constants.O_WRONLY | fs.constants.O_DIRECTORY | 0o20000000 : null
 const made = file => { fs.writeFileSync(file, 'made inside'); return true }
 const appended = file => { fs.appendFileSync(file, '# changed\n'); return true }
 const moved = (from, to) => { fs.renameSync(from, to); fs.renameSync(to, from); return true }
@@ -100,6 +118,13 @@ const attempts = {
   'make-outside': () => made(path.join(facts.outside, facts.mark)),
   'make-in-workspace': () => made(at(facts.mark)),
   'open-system-file': () => (there('/etc/hosts') ? opened('/etc/hosts', fs.constants.O_WRONLY) : null),
+  'write-in-places': () => (UNNAMED === null ? null : anyPlace(facts.machine.places, path => fs.closeSync(fs.openSync(path, UNNAMED, 0o600)))),
+  'list-places': () => anyPlace(facts.machine.places.filter(({ shown }) => !shown), path => fs.readdirSync(path)),
+  'read-passwords': () => (process.platform === 'linux' ? opened('/etc/shadow', 'r') : null),
+  'open-disk': () => {
+    const { disks } = facts.machine
+    return disks.length === 0 ? null : disks.find(path => { try { return opened(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK) } catch { return false } }) ?? false
+  },
   'read-secret': () => fs.readFileSync(facts.secret, 'utf8').includes(facts.secretText),
   'read-secret-through-proc': () => fs.readFileSync('/proc/' + facts.pid + '/root' + facts.secret, 'utf8').includes(facts.secretText),
   'tcp': () => (facts.tcpPort === null ? null : connected({ host: '127.0.0.1', port: facts.tcpPort })),
@@ -118,9 +143,12 @@ const attempts = {
   'sysrq': setting('/proc/sysrq-trigger'),
   'uevent-helper': setting('/sys/kernel/uevent_helper'),
   'irq': setting('/proc/irq/default_smp_affinity'),
+  'acpi-wakeup': setting('/proc/acpi/wakeup'),
+  'scsi': setting('/proc/scsi/scsi'),
   'cgroup-procs': setting('/sys/fs/cgroup/cgroup.procs'),
   'open-terminal': () => opened('/dev/tty', 'r+'),
-  'tmp-shows-outside': () => there(facts.tmpFile),
+  'tmp-shows-outside': () => [path.dirname(facts.tmpName), '/tmp', os.tmpdir()].some(folder => there(path.join(folder, path.basename(facts.tmpName)))),
+  'share-memory': () => (facts.machine.ipc === null ? null : fs.readlinkSync('/proc/self/ns/ipc') === facts.machine.ipc),
   'leave': () => {
     const places = [os.tmpdir(), '/tmp', process.env.HOME, '/dev/shm']
     for (const place of places) try { fs.writeFileSync(path.join(place, facts.mark), 'left') } catch {}
@@ -158,13 +186,13 @@ const rawCalls = () => {
     say(name, RAW.refused.includes(errno) ? 'refused' : 'succeeded', value < 0n ? 'errno ' + errno : 'returned ' + value)
   })
 }
-// Whatever does not hold it: it goes with the workspace, and after ten seconds anyway.
-const LEFT_BEHIND = 'trap "" TERM HUP; n=0; while [ -d "$0" ] && [ $n -lt 10 ]; do sleep 1; n=$((n+1)); done'
+// Whatever does not hold it: it goes with the workspace and with who reads it, and after ten seconds anyway.
+const LEFT_BEHIND = 'trap "" TERM HUP; n=0; while [ -d "$0" ] && [ $n -lt 10 ] && echo; do sleep 1; n=$((n+1)); done'
 const main = async () => {
   for (const name of facts.names) {
     try {
       const got = await attempts[name]()
-      say(name, got === null ? 'not-here' : got ? 'succeeded' : 'refused', '')
+      say(name, got === null ? 'not-here' : got ? 'succeeded' : 'refused', typeof got === 'string' ? got : '')
     } catch (error) {
       say(name, REFUSALS.has(error.code) ? 'refused' : 'unanswered', error.code ?? error.message)
     }
@@ -178,7 +206,10 @@ const main = async () => {
   if (facts.stay) {
     say('stays', 'succeeded', '')
     const until = Date.now() + 10_000
-    const timer = setInterval(() => { if (Date.now() > until || !there(facts.workspace)) clearInterval(timer) }, 200)
+    const timer = setInterval(() => {
+      try { fs.writeSync(1, '\n') } catch (error) { if (error.code !== 'EAGAIN') return clearInterval(timer) }
+      if (Date.now() > until || !there(facts.workspace)) clearInterval(timer)
+    }, 200)
   }
 }
 main()

@@ -21,29 +21,36 @@ interface Trial {
 
 /** What a script prints when nothing has stopped it. */
 const PASSED = 'passed'
+/** What it prints first: without it nothing was tried, however it ended. */
+const BEGINS = 'begins'
 
 /** A shell on its own has to fit. Everything that is passed is bounded too, for where nothing binds. */
 const TRIALS: Readonly<Partial<Record<LimitName, Trial>>> = {
-  wall: { value: 150, wallMs: 3_000, script: `sleep 2; echo ${PASSED}` },
-  'output-total': { value: 4_096, wallMs: 3_000, script: loop(2_000, 'echo 0123456789') },
+  wall: { value: 150, wallMs: 3_000, script: `sleep 2 && echo ${PASSED}` },
+  'output-total': { value: 4_096, wallMs: 3_000, script: begun(loop(2_000, 'echo 0123456789')) },
   memory: {
     value: 48 * MiB,
     wallMs: 3_000,
-    script: `x=0123456789abcdef; while [ \${#x} -lt ${128 * MiB} ]; do x=$x$x; done; echo ${PASSED}`,
+    script: begun(`x=0123456789abcdef; while [ \${#x} -lt ${128 * MiB} ]; do x=$x$x; done; echo ${PASSED}`),
   },
-  pids: { value: 12, wallMs: 2_000, stuck: 'held', script: counted(40, 'sleep 2 >/dev/null &') },
+  pids: { value: 12, wallMs: 2_000, stuck: 'held', script: `sleep 0 && ${begun(counted(40, 'sleep 2 >/dev/null &'))}` },
   'file-size': {
     value: MiB,
     wallMs: 3_000,
-    script: `x=0123456789abcdef; ${doublings(14)} for n in 1 2 3 4 5 6 7 8; do echo "$x" >>"$TMPDIR/big" || exit 3; done; echo ${PASSED}`,
+    script: `: >"$TMPDIR/big" && ${begun(`x=0123456789abcdef; ${doublings(14)} for n in 1 2 3 4 5 6 7 8; do echo "$x" >>"$TMPDIR/big" || exit 3; done; echo ${PASSED}`)}`,
   },
   'open-files': {
     value: 32,
     wallMs: 3_000,
-    script: `exec 9</dev/null; ulimit -n 64 2>/dev/null && echo ${PASSED}; exit 3`,
+    // The first word sets the soft limit alone, so it takes nothing away from the second.
+    script: `ulimit -S -n 16 && ${begun(`ulimit -n 64 2>/dev/null && echo ${PASSED}; exit 3`)}`,
   },
   // As much time as a busy machine may take to give one second of it.
-  cpu: { value: 1_000, wallMs: 10_000, script: `while :; do :; done` },
+  cpu: { value: 1_000, wallMs: 10_000, script: begun('while :; do :; done') },
+}
+
+function begun(script: string): string {
+  return `echo ${BEGINS}; ${script}`
 }
 
 function counted(times: number, body: string): string {
@@ -87,26 +94,33 @@ function judgeTrial(name: LimitName, { value, wallMs, stuck }: Trial, outcome: O
   if (outcome instanceof Refusal) return { status: 'unknown', why: outcome.message, fix: null }
   const { ending, stdout } = outcome
   const at = `${name}=${limitText(name, value)}`
-  if (Buffer.from(stdout.head).includes(PASSED) || Buffer.from(stdout.tail).includes(PASSED))
-    return { status: 'absent', why: `a command with ${at} went past it`, fix: null }
+  const says = (word: string) => [stdout.head, stdout.tail].some(part => Buffer.from(part).includes(word))
+  if (says(PASSED)) return { status: 'absent', why: `a command with ${at} went past it`, fix: null }
   if (ending.kind === 'not-started') return { status: 'unknown', why: ending.message, fix: null }
+  if (!cameToIt(name, ending, says(BEGINS)))
+    return { status: 'unknown', why: `a command with ${at} ${endedBy(ending)} before it came to it`, fix: null }
   if (ending.kind === 'timed-out' && name !== 'wall' && stuck === undefined)
     return { status: 'unknown', why: `a command with ${at} did not come to it within ${wallMs} ms`, fix: null }
-  if (ending.kind === 'exited' && ending.status === 0)
-    return { status: 'unknown', why: `a command with ${at} ended before it came to it`, fix: null }
   return { status: 'held', why: `a command with ${at} ${endedBy(ending)}`, fix: null }
+}
+
+/** An end says something of the limit where the attempt had begun and nothing else ended it. */
+function cameToIt(name: LimitName, ending: Ending, began: boolean): boolean {
+  if (name === 'wall') return ending.kind === 'timed-out'
+  if (!began || ending.kind === 'cancelled' || (ending.kind === 'exited' && ending.status === 0)) return false
+  return ending.kind !== 'bound' || ending.name === name
 }
 
 function endedBy(ending: Ending): string {
   switch (ending.kind) {
     case 'bound':
-      return `was ended by it`
+      return `was ended by the limit ${ending.name}`
     case 'timed-out':
       return 'was ended at it'
     case 'signalled':
       return `was ended by ${ending.signal}`
     case 'exited':
-      return `was refused more and ended with ${ending.status}`
+      return ending.status === 0 ? 'ended' : `was refused more and ended with ${ending.status}`
     case 'cancelled':
     case 'not-started':
       return `ended as ${ending.kind}`

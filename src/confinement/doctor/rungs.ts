@@ -1,4 +1,5 @@
 /** Which boundaries this machine has: each tried by a real launch of `true`, the one that is asked for first. */
+import { PROBE_MS } from '../../bounds.js'
 import { isRefusal, Refusal } from '../../errors.js'
 import type { BoundaryName, Outcome } from '../../outcome.js'
 import { randomHex } from '../../random.js'
@@ -12,6 +13,8 @@ export interface RungRequest {
   readonly confine: Exclude<ConfineChoice, 'off'>
   readonly facts: HostFacts
   readonly asked: RunnerRequest['asked']
+  /** Aborted: what runs is ended. */
+  readonly stop: AbortSignal
 }
 
 /** Boundaries that are tried beside the chosen one, strongest first; `container` only where it is asked for. */
@@ -31,12 +34,14 @@ export async function tryRungs(request: RungRequest, scene: Scene): Promise<Rung
   const { confine, facts } = request
   const chosen = await rung(request, scene, confine)
   const names = [...new Set([...RUNGS[facts.platform], ...(isName(confine) ? [confine] : [])])]
-  const rows: BoundaryCheck[] = []
-  for (const name of names) {
-    const found = name === chosen || name === confine ? chosen : await rung(request, scene, name)
-    if (name !== confine && isRefusal(found, 'not-built-yet')) continue
-    rows.push(row(name, found, name === chosen || name === confine))
-  }
+  const tried = await Promise.all(
+    names.map(async name => {
+      const isChosen = name === chosen || name === confine
+      const found = isChosen ? chosen : await rung(request, scene, name)
+      return name !== confine && isRefusal(found, 'not-built-yet') ? [] : [row(name, found, isChosen)]
+    }),
+  )
+  const rows = tried.flat()
   // Where none can be had, the first is what would have been wanted.
   const [first] = rows
   const nothing = chosen instanceof Refusal && !isName(confine) && first !== undefined
@@ -59,7 +64,7 @@ export function fixOf(refusal: Refusal): string | null {
 }
 
 /** The name of the boundary in which a launch was made. */
-async function rung({ facts, asked }: RungRequest, { closed }: Scene, confine: ConfineChoice) {
+async function rung({ facts, asked, stop }: RungRequest, { closed }: Scene, confine: ConfineChoice) {
   const { cgroupRoot, containerUid } = asked
   const request: PolicyRequest = {
     ...{ workspace: closed, read: [], writeSubtrees: [], hide: [], unprotect: [], programs: null },
@@ -67,7 +72,9 @@ async function rung({ facts, asked }: RungRequest, { closed }: Scene, confine: C
     ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
     ...(containerUid === undefined || confine !== 'container' ? {} : { containerUid }),
   }
-  const opened = await openBoundary({ confine, request, facts, runId: randomHex(8), onEvent: () => {}, probe: 'now' })
+  const kill = () => stop
+  const runId = randomHex(8)
+  const opened = await openBoundary({ confine, request, facts, runId, onEvent: () => {}, probe: 'now', kill })
   if (opened instanceof Refusal) return opened
   const { boundary } = opened.confinement
   await opened.close()
@@ -75,19 +82,32 @@ async function rung({ facts, asked }: RungRequest, { closed }: Scene, confine: C
   return boundary
 }
 
+interface PolicyPlace {
+  readonly facts: HostFacts
+  readonly boundary: BoundaryName
+  readonly stop: AbortSignal
+}
+
+/** Why nothing is known of what was still to be tried. */
+export const STOPPED = 'it was stopped before this was tried'
+
 /** The operator's own policy, with one launch of `true`: what cannot be landed or mounted is said before a run meets it. */
-export async function policyRow(policy: PolicyRequest, facts: HostFacts, confine: BoundaryName): Promise<NamedCheck> {
+export async function policyRow(policy: PolicyRequest, request: PolicyPlace): Promise<NamedCheck> {
   const asked = { name: 'policy', asked: true }
-  const ran = await launchTrue(policy, facts, confine)
+  const ran = await launchTrue(policy, request)
   if (ran instanceof Refusal) return { ...asked, status: 'absent', why: ran.message, fix: fixOf(ran) }
   const { ending } = ran
+  if (ending.kind === 'cancelled') return { ...asked, status: 'unknown', why: STOPPED, fix: null }
   if (ending.kind === 'exited' && ending.status === 0)
     return { ...asked, status: 'held', why: 'a launch with the policy of these options was made', fix: null }
   const why = ending.kind === 'not-started' ? ending.message : `a launch of "true" ended as ${ending.kind}`
   return { ...asked, status: 'absent', why, fix: null }
 }
 
-async function launchTrue(request: PolicyRequest, facts: HostFacts, confine: BoundaryName): Promise<Outcome | Refusal> {
+async function launchTrue(
+  request: PolicyRequest,
+  { facts, boundary: confine, stop }: PolicyPlace,
+): Promise<Outcome | Refusal> {
   const boundary = await openBoundary({
     confine,
     // The program is ours: the operator's list does not speak of it.
@@ -96,10 +116,11 @@ async function launchTrue(request: PolicyRequest, facts: HostFacts, confine: Bou
     runId: randomHex(8),
     onEvent: () => {},
     probe: 'launch',
+    kill: () => stop,
   })
   if (boundary instanceof Refusal) return boundary
   try {
-    return await boundary.run({ argv: ['true'], purpose: 'probe' })
+    return await boundary.run({ argv: ['true'], purpose: 'probe', wallMs: PROBE_MS, graceMs: 0 })
   } finally {
     await boundary.close()
   }

@@ -37,6 +37,8 @@ export interface RunnerRequest {
   readonly asked: Pick<PolicyRequest, 'limits' | 'cgroupRoot' | 'containerUid'>
   /** Absolute path of the node that runs inside. */
   readonly node: string
+  /** Aborted: what runs is ended, and what is launched after that at once. */
+  readonly stop: AbortSignal
 }
 
 /** Opens the two boundaries; the refusal of the first that cannot be had. */
@@ -72,7 +74,7 @@ export async function openRunner(request: RunnerRequest): Promise<DoctorRunner |
 }
 
 function boundaryFor(
-  { scene, boundary, facts, asked, node }: RunnerRequest,
+  { scene, boundary, facts, asked, node, stop }: RunnerRequest,
   workspace: InsideLaunch['workspace'],
   limits: NonNullable<InsideLaunch['limits']>,
 ): Promise<Boundary | Refusal> {
@@ -96,6 +98,7 @@ function boundaryFor(
     runId: randomHex(8),
     onEvent: () => {},
     probe: 'now',
+    kill: () => stop,
   })
 }
 

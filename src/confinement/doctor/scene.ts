@@ -1,6 +1,7 @@
 /**
  * The world around the attempts: two workspaces of ours, one granted and one not, a folder that is shown, a secret that is
- * not, listeners. Made afresh for each doctor, looked at afterwards, and taken away whole; nothing of the operator's is touched.
+ * not, listeners. Made afresh for each doctor, looked at afterwards, and taken away whole, after a `kill -9` at the next start;
+ * nothing of the operator's is touched.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -9,7 +10,6 @@ import {
   existsSync,
   lchownSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -19,10 +19,11 @@ import {
 import { type AddressInfo, createServer, type ListenOptions } from 'node:net'
 import { dirname, join } from 'node:path'
 import { randomHex } from '../../random.js'
-import { temporaryFolder } from '../../supervise/private-folder.js'
+import { PrivateFolder, temporaryFolder } from '../../supervise/private-folder.js'
 import { ownStartTime } from '../../supervise/processes.js'
 import type { SeenOutside } from './attempts.js'
 import type { InsideFacts } from './inside-program.js'
+import type { Machine } from './places.js'
 
 export interface Scene {
   readonly base: string
@@ -66,19 +67,34 @@ const VARIABLE = 'HARNESS_DOCTOR_MARK'
 /** Owner of the scene; null: who makes it. */
 export type SceneOwner = { readonly uid: number; readonly gid: number } | null
 
-/** Makes the scene. Throws the system's error where the temporary folder cannot be written. */
-export async function openScene(owner: SceneOwner): Promise<Scene> {
-  // Short: a unix socket's path may have 107 bytes.
-  const base = mkdtempSync(join(temporaryFolder(), 'hd-'))
+export interface SceneRequest {
+  readonly owner: SceneOwner
+  readonly machine: Machine
+}
+
+/** Makes the scene. Throws the system's error where the temporary folder cannot be written, or nothing given to the owner. */
+export async function openScene(request: SceneRequest): Promise<Scene> {
+  const [folder, unshown] = [PrivateFolder.make({ outside: [] }), PrivateFolder.make({ outside: [] })]
+  const remove = (): void => {
+    folder.remove()
+    unshown.remove()
+  }
   try {
-    return await fill(base, owner)
+    return await fill({ ...request, base: folder.path, unshown: unshown.path, remove })
   } catch (error) {
-    rmSync(base, { recursive: true, force: true })
+    remove()
     throw error
   }
 }
 
-async function fill(base: string, owner: SceneOwner): Promise<Scene> {
+interface SceneFolders extends SceneRequest {
+  readonly base: string
+  /** Beside it; nothing of it is ever shown. */
+  readonly unshown: string
+  remove(): void
+}
+
+async function fill({ base, unshown, owner, machine, remove }: SceneFolders): Promise<Scene> {
   const at = (...names: string[]) => join(base, ...names)
   const mark = `harness-doctor-${randomHex(8)}`
   const secretText = randomHex(12)
@@ -86,11 +102,9 @@ async function fill(base: string, owner: SceneOwner): Promise<Scene> {
     mkdirSync(dirname(at(name)), { recursive: true })
     writeFileSync(at(name), text)
   }
-  const tmpFile = join(temporaryFolder(), `${mark}-seen`)
-  writeFileSync(tmpFile, 'outside')
+  own(base, owner)
   const reached = new Set<string>()
   const listeners = await listen(at('outside', 's'), mark, reached)
-  own(base, owner)
   const variable: [string, string] = [VARIABLE, randomHex(12)]
   process.env[variable[0]] = variable[1]
   let signalled = false
@@ -112,7 +126,8 @@ async function fill(base: string, owner: SceneOwner): Promise<Scene> {
       pid: process.pid,
       startTime: ownStartTime(),
       mark,
-      tmpFile,
+      tmpName: unshown,
+      machine,
       variable,
       ...listeners.facts,
     },
@@ -121,9 +136,8 @@ async function fill(base: string, owner: SceneOwner): Promise<Scene> {
       process.off('SIGURG', hear)
       delete process.env[variable[0]]
       listeners.close()
-      rmSync(tmpFile, { force: true })
       for (const file of leftPlaces(mark)) rmSync(file, { force: true })
-      rmSync(base, { recursive: true, force: true })
+      remove()
     },
   }
 }
@@ -192,6 +206,9 @@ interface Listeners {
   close(): void
 }
 
+/** Bytes of a unix socket's path, without the 0 behind it (unix(7); unix(4) of macOS). A longer one would be cut. */
+const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103
+
 /** What cannot be opened is null: then there is nothing to reach. */
 async function listen(unixPath: string, name: string, reached: Set<string>): Promise<Listeners> {
   const closings: (() => void)[] = []
@@ -215,7 +232,8 @@ async function listen(unixPath: string, name: string, reached: Set<string>): Pro
   datagrams.bind(0, '127.0.0.1')
   const udp = await opens(datagrams, 'listening')
   if (udp) closings.push(() => datagrams.close())
-  const unix = await stream('unix-path', { path: unixPath })
+  const fits = Buffer.byteLength(unixPath) <= SOCKET_PATH_BYTES_MAX
+  const unix = fits ? await stream('unix-path', { path: unixPath }) : null
   if (unix !== null) chmodSync(unixPath, 0o777)
   const abstract = process.platform === 'linux' ? await stream('unix-abstract', { path: `\0${name}` }) : null
   return {

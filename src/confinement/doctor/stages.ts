@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 import { Refusal } from '../../errors.js'
 import type { AppliedConfinement, Outcome } from '../../outcome.js'
 import type { OpenFifo } from '../../supervise/fifo-pool.js'
+import { onAbort } from '../../supervise/on-abort.js'
 import { removeLeftOvers, temporaryFolder } from '../../supervise/private-folder.js'
 import { sharedFifos } from '../../supervise/shared-fifos.js'
 import { callsFor, type SeenOutside, type Stage } from './attempts.js'
@@ -14,6 +15,8 @@ import type { DoctorRunner, InsideLaunch } from './runner.js'
 import type { Scene } from './scene.js'
 
 export interface StageRequest {
+  /** Aborted: what runs is ended, and what was not tried stays unknown. */
+  readonly stop: AbortSignal
   readonly runner: DoctorRunner
   readonly scene: Scene
   readonly arch: string
@@ -40,16 +43,17 @@ export async function closedStage(request: StageRequest): Promise<StageReport> {
   const raw = rawFacts(request.arch, claim)
   const names = ['read-canary', 'leave', ...namesFor('closed', claim.applied)]
   const { answers, problem } = await launched(request, 'closed', { names, raw })
-  const blind = answers.some(({ name, result }) => name === 'read-canary' && result === 'succeeded')
+  const sees = answers.some(({ name, result }) => name === 'read-canary' && result === 'succeeded')
+  const because = problem ?? (sees ? null : 'what is granted for reading cannot be read inside')
   return {
     result: {
       stage: 'closed',
       claim,
       answers,
-      problem: problem ?? (blind ? null : 'what is granted for reading cannot be read inside'),
+      problem: because,
     },
     seen: new Map(),
-    unseen: problem === null ? new Map() : unseenBecause(problem, 'closed'),
+    unseen: because === null ? new Map() : unseenBecause(because, 'closed'),
   }
 }
 
@@ -92,7 +96,7 @@ export async function supervisedStage(
   start: StartSupervisor,
   inode: number,
 ): Promise<StageReport> {
-  const { runner, scene, node } = request
+  const { runner, scene, node, stop } = request
   const claim = runner.claim('closed')
   const names = namesFor('supervised', claim.applied)
   const facts = insideFacts(request, 'closed', { names, raw: null, stay: true, descriptor: { number: 3, ino: inode } })
@@ -102,11 +106,16 @@ export async function supervisedStage(
     words: runner.supervisorWords([node, '-e', INSIDE_PROGRAM, facts]),
     stdout: fifo.writer,
     third: scene.inherited,
-    env: { [scene.facts.variable[0]]: scene.facts.variable[1] },
+    // The operator's configuration is for the operator's launches.
+    env: { [scene.facts.variable[0]]: scene.facts.variable[1], XDG_CONFIG_HOME: `${scene.base}/none` },
   })
+  const end = (): void => supervisor.kill()
+  const forget = onAbort(stop, end)
+  if (stop.aborted) end()
   closeSync(fifo.writer)
   const stays = await reading.until('"stays"', WALL_MS)
-  supervisor.kill()
+  end()
+  forget()
   const gone = await reading.within(SWEPT_MS)
   const said = await supervisor.ended
   // What a killed supervisor leaves for the next start to remove; the next start is ours.

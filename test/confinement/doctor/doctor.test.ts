@@ -10,13 +10,15 @@ import { ATTEMPTS, callsFor, SEEN_OUTSIDE } from '../../../src/confinement/docto
 import { type DoctorRequest, doctor } from '../../../src/confinement/doctor/doctor.js'
 import { answersOf } from '../../../src/confinement/doctor/inside-program.js'
 import { judge, type Observed } from '../../../src/confinement/doctor/judge.js'
+import { limitChecks } from '../../../src/confinement/doctor/limits.js'
 import { askKernel } from '../../../src/confinement/doctor/machine.js'
+import { machinePlaces } from '../../../src/confinement/doctor/places.js'
 import { rawCallsInput, rawCallsProgram, rawCallsResults, SCRATCH } from '../../../src/confinement/doctor/raw-calls.js'
 import { type DoctorReport, verdictOf } from '../../../src/confinement/doctor/report.js'
 import type { DoctorRunner, InsideLaunch, RunnerRequest } from '../../../src/confinement/doctor/runner.js'
 import type { StartSupervisor } from '../../../src/confinement/doctor/stages.js'
 import { readHostFacts } from '../../../src/confinement/host-facts.js'
-import type { AppliedConfinement, Ending, Guarantee, Outcome } from '../../../src/outcome.js'
+import type { AppliedConfinement, Ending, Guarantee, LimitName, Outcome } from '../../../src/outcome.js'
 import { closeInherited } from '../../../src/supervise/descriptors.js'
 import { helperOutput } from '../../../src/supervise/helper.js'
 import { needs } from '../../support/needs.js'
@@ -109,11 +111,8 @@ function careless(left: ChildProcess[]): StartSupervisor {
   }
 }
 
-async function examined(
-  runner: (request: RunnerRequest) => DoctorRunner,
-  parts: Partial<DoctorRequest>,
-): Promise<DoctorReport> {
-  return doctor({
+async function requested(parts: Partial<DoctorRequest>): Promise<DoctorRequest> {
+  return {
     confine: 'bubblewrap',
     facts: await readHostFacts(),
     workspace: '/',
@@ -123,9 +122,16 @@ async function examined(
     node: process.execPath,
     helper: helperOutput,
     startSupervisor: careless([]),
-    openRunner: request => Promise.resolve(runner(request)),
+    stop: new AbortController().signal,
     ...parts,
-  })
+  }
+}
+
+async function examined(
+  runner: (request: RunnerRequest) => DoctorRunner,
+  parts: Partial<DoctorRequest>,
+): Promise<DoctorReport> {
+  return doctor({ ...(await requested(parts)), openRunner: request => Promise.resolve(runner(request)) })
 }
 
 t.test('every attempt gets through where nothing holds', { skip: needs('linux', 'bubblewrap') }, async t => {
@@ -154,7 +160,8 @@ t.test('every attempt gets through where nothing holds', { skip: needs('linux', 
   const elsewhere = [
     // No terminal in a test, none of these files on every machine, no such socket family in every kernel.
     ...['open-terminal', 'uevent-helper', 'sysrq', 'irq', 'cgroup-procs', 'core-pattern', 'alg-socket'],
-    ...(isRoot ? [] : ['open-system-file', 'runs-as-root', 'unshare-mount']),
+    ...['acpi-wakeup', 'scsi', 'open-disk'],
+    ...(isRoot ? [] : ['open-system-file', 'runs-as-root', 'unshare-mount', 'read-passwords']),
   ]
   for (const name of names.filter(one => !elsewhere.includes(one)))
     t.ok(new RegExp(`(^| )${name}( |,|$)`).test(through), `${name} got through`)
@@ -180,12 +187,80 @@ t.test('what could not be tried is not held', { skip: needs('linux', 'bubblewrap
   t.equal(report.verdict, 'unknown')
 })
 
+t.test('a limit holds where its attempt had begun and nothing else ended it', async t => {
+  const text = (...words: string[]) => Buffer.from(words.join('\n'))
+  const begun = text('begins')
+  const cases: readonly (readonly [limit: LimitName, ending: Ending, said: Buffer, status: string])[] = [
+    ['memory', { kind: 'bound', name: 'memory', limit: 1, seen: null }, begun, 'held'],
+    ['memory', { kind: 'exited', status: 2 }, begun, 'held'],
+    ['memory', { kind: 'signalled', signal: 'SIGKILL', core: null }, begun, 'held'],
+    ['memory', { kind: 'exited', status: 2 }, text('begins', 'passed'), 'absent'],
+    ['memory', { kind: 'exited', status: 127 }, text(''), 'unknown'],
+    ['memory', { kind: 'signalled', signal: 'SIGKILL', core: null }, text(''), 'unknown'],
+    ['memory', { kind: 'bound', name: 'pids', limit: 1, seen: null }, begun, 'unknown'],
+    ['memory', { kind: 'cancelled', by: 'signal' }, begun, 'unknown'],
+    ['memory', { kind: 'timed-out', limit_ms: 1 }, begun, 'unknown'],
+    ['memory', { kind: 'exited', status: 0 }, begun, 'unknown'],
+    ['pids', { kind: 'timed-out', limit_ms: 1 }, begun, 'held'],
+    ['pids', { kind: 'timed-out', limit_ms: 1 }, text(''), 'unknown'],
+    ['wall', { kind: 'timed-out', limit_ms: 1 }, text(''), 'held'],
+    ['wall', { kind: 'exited', status: 127 }, text(''), 'unknown'],
+    ['wall', { kind: 'cancelled', by: 'signal' }, text(''), 'unknown'],
+  ]
+  for (const [name, ending, said, status] of cases) {
+    const runner = {
+      claim: () => CLAIM,
+      supervisorWords: () => [],
+      launch: () => Promise.resolve(outcome(ending, said)),
+      close: () => Promise.resolve(),
+    } satisfies DoctorRunner
+    const [check] = await limitChecks([{ name, value: 1, mechanism: 'rlimit' }], runner)
+    t.equal(check?.status, status, `${name}, ${JSON.stringify(ending)}, ${said.toString()}: ${check?.why}`)
+  }
+})
+
+t.test('a doctor that is stopped says that it does not know', { skip: needs('linux', 'bubblewrap') }, async t => {
+  const stop = new AbortController()
+  stop.abort('signal')
+  let killed = 0
+  const startSupervisor: StartSupervisor = () => ({ ended: Promise.resolve(''), kill: () => void killed++ })
+  const { openRunner: _, ...real } = await requested({ startSupervisor, stop: stop.signal })
+  const report = await doctor(real)
+  t.equal(report.verdict, 'unknown')
+  for (const { guarantee, status } of report.guarantees) t.equal(status, 'unknown', guarantee)
+  const [runner, later] = [openWide(scratch(t), []), new AbortController()]
+  const launch: DoctorRunner['launch'] = () => {
+    later.abort('signal')
+    return Promise.resolve(outcome({ kind: 'cancelled', by: 'signal' }))
+  }
+  const stopped = await examined(() => ({ ...runner, launch }), { startSupervisor, stop: later.signal })
+  t.equal(stopped.verdict, 'unknown')
+  t.ok(killed > 0, 'who was started is killed')
+})
+
+t.test('places of the machine are told by what they are', async t => {
+  const { places, ipc } = machinePlaces({ ...(await readHostFacts()), homes: [scratch(t), '/nowhere-at-all'] })
+  t.notOk(places.some(({ path }) => path === '/nowhere-at-all'))
+  t.equal(new Set(places.map(({ path }) => path)).size, places.length)
+  for (const { identity } of places) t.match(identity, /^\d+:\d+$/)
+  if (process.platform !== 'linux') return
+  t.match(
+    places.find(({ path }) => path === '/usr'),
+    { shown: true },
+  )
+  t.match(
+    places.find(({ path }) => path === '/'),
+    { shown: false },
+  )
+  t.match(ipc, /^ipc:\[\d+\]$/)
+})
+
 const ANSWERED = { stage: 'closed', claim: { applied: ['reads-limited'], gaps: [] }, problem: null } as const
+/** The first attempt with that result, and nothing here to make the others with. */
 const read = (result: 'refused' | 'succeeded' | 'not-here' | 'unanswered') =>
-  [
-    { name: 'read-secret', result, detail: 'x' },
-    { name: 'read-secret-through-proc', result: 'not-here', detail: '' },
-  ] as const
+  (ATTEMPTS.closed['reads-limited'] ?? []).map(name =>
+    name === 'read-secret' ? { name, result, detail: 'x' } : { name, result: 'not-here' as const, detail: '' },
+  )
 
 t.test('answers and what they mean', async t => {
   const observed = (stage: Partial<Observed['stages'][number]>): Observed => ({
