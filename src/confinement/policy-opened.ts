@@ -5,9 +5,9 @@ import { DRIVER_BYTES_MAX } from '../bounds.js'
 import { sha256Of } from '../digest.js'
 import { errnoOf, fixFor, Refusal } from '../errors.js'
 import { specialRefusal } from '../paths/folder-checks.js'
-import { isWithin } from '../paths/resolve.js'
+import { isWithin, land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
-import { byPath, existing } from './policy-reach.js'
+import { byPath, existing, isMadeInside, type ReadRequest } from './policy-reach.js'
 import type { LandedRule, Policy, StagedRule } from './types.js'
 
 /** `--allow-socket`: throws the codes of landing, and `unsupported-rule` for what is no socket. Each once, sorted. */
@@ -23,25 +23,24 @@ export function landSockets(asked: readonly string[]): LandedRule[] {
       const why = `${shown(landed)} is a ${type} and no socket`
       throw new Refusal('unsupported-rule', { rule, why }, `${rule}: ${why}; --read shows files and folders`)
     }
-    if (!rules.has(landed))
-      rules.set(landed, { path: landed, source: rule, identity, type: 'file', ...spelled(path, landed) })
+    if (!rules.has(landed)) rules.set(landed, { path: landed, source: rule, identity, type: 'file' })
   }
   return [...rules.values()].sort(byPath)
 }
 
-/** A client looks for a socket where it is used to, `/var/run` for one. */
-function spelled(path: string, landed: string): Pick<LandedRule, 'links'> {
-  const asked = resolve(path)
-  return asked === landed ? {} : { links: [asked] }
-}
-
-/** Links to make inside: the spelling of a socket that leads over links, where nothing else shows that place. */
-export function socketLinks(sockets: Policy['sockets'], visible: readonly string[]): Policy['links'] {
-  return sockets.flatMap(({ path, links = [], source }) =>
-    links
-      .filter(link => !visible.some(place => isWithin(link, place)))
-      .map(link => ({ path: link, target: path, source })),
-  )
+/**
+ * Links to make inside: a place that was spelled over links is shown where it lands, and who was told the spelling looks for it there.
+ * `shown`: places where what is looked for is found as on the host, links included.
+ */
+export function spelledLinks(asked: readonly ReadRequest[], shown: readonly string[]): Policy['links'] {
+  const links: Policy['links'][number][] = []
+  for (const { path, source } of asked.map(each => ({ ...each, path: resolve(each.path) })).sort(byPath)) {
+    const landing = land(path, { cwd: '/' })
+    if (landing instanceof Refusal || landing.landed === path || isMadeInside(path)) continue
+    if ([...shown, ...links.map(link => link.path)].some(place => isWithin(path, place))) continue
+    links.push({ path, target: landing.landed, source })
+  }
+  return links
 }
 
 /** Where the driver is inside. */

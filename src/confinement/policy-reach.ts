@@ -139,6 +139,11 @@ function refuseCovering(path: string, rule: string): void {
   throw new Refusal('unsupported-rule', { rule, why }, `${rule}: ${why}; name the folders that are needed`)
 }
 
+/** True where the boundary makes something itself, at `path` or below it: nothing else can be put there. */
+export function isMadeInside(path: string): boolean {
+  return Object.keys(MADE_INSIDE).some(place => isWithin(place, path)) || /^\/(proc|dev)(\/|$)/.test(path)
+}
+
 /** The write grants: folders inside the workspace that hold no protected name, no control file and no other grant. */
 export function landWrites(request: PolicyRequest, workspace: LandedRule): LandedRule[] {
   const controlFiles = indexControlFiles(request.controlFiles, process.cwd())

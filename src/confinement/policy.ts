@@ -26,12 +26,19 @@ import { insideEnv } from './inside-env.js'
 import { LIMIT_KINDS } from './limit-units.js'
 import { type HideRules, landAsked, landHides, otherUid, unheldHides } from './policy-hides.js'
 import { everyHome, hostReads } from './policy-host.js'
-import { landDriver, landSockets, socketLinks, toolchainLinks } from './policy-opened.js'
+import { landDriver, landSockets, spelledLinks, toolchainLinks } from './policy-opened.js'
 import { landProtects } from './policy-protects.js'
-import { landReads, landWorkspace, landWrites, refuseWritableLinks, systemPlaces } from './policy-reach.js'
+import {
+  landReads,
+  landWorkspace,
+  landWrites,
+  type ReadRequest,
+  refuseWritableLinks,
+  systemPlaces,
+} from './policy-reach.js'
 import { bindAncestors } from './self-binds.js'
 import { findToolchains } from './toolchains.js'
-import type { HostFacts, LandedRule, Policy, PolicyRequest } from './types.js'
+import type { HostFacts, Policy, PolicyRequest } from './types.js'
 
 /** Limits that hold unless `--limit` says otherwise (confinement.md §2). `output-total` is unset. */
 export const DEFAULT_LIMITS: Policy['limits'] = {
@@ -97,12 +104,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     watched: protection.watched,
     unscanned: protection.unscanned,
     ...visibleHides(hides),
-    reservations: [
-      ...protection.reservations,
-      ...reservations,
-      ...host.reservations,
-      ...unheldHides(hides, reads),
-    ],
+    reservations: [...protection.reservations, ...reservations, ...host.reservations, ...unheldHides(hides, reads)],
     owner,
     programs: request.programs === null ? null : [...request.programs],
     env: insideEnv({
@@ -129,7 +131,14 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     protectStrict: request.protectStrict === true,
     staged: listOf(driver),
     toolchains: found.toolchains,
-    links: [...socketLinks(sockets, visible), ...toolchainLinks(found.toolchains)],
+    links: [
+      ...spelledLinks(spelledPlaces(request), [
+        ...visible,
+        ...facts.systemRoots.map(pathOf),
+        ...hides.hides.map(pathOf),
+      ]),
+      ...toolchainLinks(found.toolchains),
+    ],
   })
 }
 
@@ -148,11 +157,17 @@ function networkOf({ allowHosts = [] }: PolicyRequest): Policy['network'] {
   return allowHosts.length === 0 ? null : { hosts: readAllowRules(allowHosts) }
 }
 
-function readFlag(path: string): { readonly path: string; readonly source: string } {
+function readFlag(path: string): ReadRequest {
   return { path, source: `--read ${path}` }
 }
 
-function pathOf({ path }: LandedRule): string {
+/** What the operator has spelled and a command may look for by that spelling. */
+function spelledPlaces({ workspace, read, allowSockets = [] }: PolicyRequest): ReadRequest[] {
+  const sockets = allowSockets.map(path => ({ path, source: `--allow-socket ${path}` }))
+  return [{ path: workspace, source: `--workspace ${workspace}` }, ...read.map(readFlag), ...sockets]
+}
+
+function pathOf({ path }: { readonly path: string }): string {
   return path
 }
 

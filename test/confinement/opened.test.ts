@@ -494,6 +494,33 @@ t.test('--toolchain auto takes what the workspace has files of; what is no insta
   t.match(refused(['go']), { code: 'unsupported-rule', message: /is or holds/ }, 'never a whole home folder')
 })
 
+t.test('what is opened by a spelling over links is found by it', { skip }, async t => {
+  const { base, ws } = placeFor(t, own)
+  for (const folder of ['data/deep', 'chain']) mkdirSync(join(base, folder), { recursive: true })
+  writeFileSync(join(base, 'data/x'), 'x')
+  writeFileSync(join(base, 'data/deep/y'), 'y')
+  symlinkSync('../data', join(base, 'chain/one'))
+  symlinkSync('chain/one', join(base, 'two'))
+  symlinkSync(ws, join(base, 'work'))
+  const spelled = (...names: string[]) => names.map(name => join(base, name))
+  const boundary = await opened(join(base, 'work'), {
+    read: [...spelled('data', 'two', 'chain/one/deep', 'two/deep'), '/bin/sh', '/etc/localtime'],
+  })
+  if (boundary instanceof Refusal) throw boundary
+  t.match(
+    boundary.policy.links.map(({ path }) => path.slice(base.length + 1)),
+    ['chain/one/deep', 'two', 'work'],
+    'the system has its own links, and one link serves all that is behind it',
+  )
+  const { out, err } = await ran(
+    boundary,
+    'cd "$1"; cat data/x two/x two/deep/y chain/one/deep/y; cd work; pwd -P',
+    base,
+  )
+  t.equal(out, `xxyy${ws}\n`, err)
+  await boundary.close()
+})
+
 t.test('--driver is one file by its content', { skip }, async t => {
   const { base, ws } = placeFor(t, own)
   const driver = join(base, 'driver.sh')
