@@ -62,15 +62,27 @@ const DEPTH_MAX = 4
 const TRIES_MAX = 16
 const LOCK_BYTES_MAX = 4_096
 
+/** What a lock is over, and what works while another process holds it. */
+const LOCKED = {
+  session: (id: string) => `wait for its end, or go on from a copy: harness sessions fork ${id}`,
+  flow: () => 'wait for its end, or end it',
+} as const
+
 /** Takes `<id>.lock`. Refuses `session-unusable` with who holds it. Throws the system's error. */
-export function takeLock(folder: SessionFolder, id: string, host: LockHost = lockHost): SessionLock | Refusal {
-  return take({ folder, id, host }, `${id}.lock`, 0)
+export function takeLock(
+  folder: SessionFolder,
+  id: string,
+  host: LockHost = lockHost,
+  over: keyof typeof LOCKED = 'session',
+): SessionLock | Refusal {
+  return take({ folder, id, host, over }, `${id}.lock`, 0)
 }
 
 interface Taker {
   readonly folder: SessionFolder
   readonly id: string
   readonly host: LockHost
+  readonly over: keyof typeof LOCKED
 }
 
 function take(taker: Taker, name: string, depth: number): SessionLock | Refusal {
@@ -161,24 +173,21 @@ function held(folder: SessionFolder, name: string, text: string): SessionLock {
 }
 
 /** Null: its holder is gone. Unknown is not gone. */
-function judge({ folder, id, host }: Taker, name: string, text: string): Refusal | null {
+function judge({ folder, id, host, over }: Taker, name: string, text: string): Refusal | null {
   // Written before it was linked, so a file without text has lost it with the machine's power.
   if (/^\0*$/.test(text)) return null
   const path = folder.pathOf(name)
+  const busy = (why: string): Refusal =>
+    new Refusal('session-unusable', { path, why }, `${over} ${id} is in use: ${why}; ${LOCKED[over](id)}`)
   const line = parseLine(Buffer.from(text, 'latin1'))
   const remove = `if no run uses it, remove ${shown(path)}`
-  if (!isLock(line)) return busy(path, id, `its lock says nothing that can be understood; ${remove}`)
+  if (!isLock(line)) return busy(`its lock says nothing that can be understood; ${remove}`)
   const boot = host.bootId()
   if (boot !== null && line.boot_id !== null && boot !== line.boot_id) return null
   if (line.pid_namespace !== null && line.pid_namespace !== host.pidNamespace())
-    return busy(path, id, `pid ${line.pid} of another pid namespace (a container) holds it; ${remove}`)
+    return busy(`pid ${line.pid} of another pid namespace (a container) holds it; ${remove}`)
   if (!host.lives(line.pid, line.start_time)) return null
-  return busy(path, id, `pid ${line.pid} is continuing it`)
-}
-
-function busy(path: string, id: string, why: string): Refusal {
-  const text = `session ${id} is in use: ${why}; wait for its end, or go on from a copy: harness sessions fork ${id}`
-  return new Refusal('session-unusable', { path, why }, text)
+  return busy(`pid ${line.pid} is continuing it`)
 }
 
 function isLock(value: unknown): value is LockLine {

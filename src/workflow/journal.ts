@@ -10,7 +10,7 @@ import { shown } from '../paths/walk.js'
 import { AppendFile } from '../session/append.js'
 import { SessionFolder, unusable } from '../session/folder.js'
 import { isSessionId } from '../session/ids.js'
-import { type SessionLock, takeLock } from '../session/lock.js'
+import { lockHost, type SessionLock, takeLock } from '../session/lock.js'
 import { parseLine } from '../session/read.js'
 import { type FlowHeader, type FlowLine, flowHeaderOf, flowLineOf } from './flow-lines.js'
 
@@ -45,7 +45,7 @@ function nameOf(flowId: string): string {
 /** A new journal in `path` (absolute; made where it is missing). On the disk with the first `settle`. */
 export function newJournal(path: string, header: FlowHeader): OpenJournal | Refusal {
   return within(path, 'make', folder => {
-    const lock = takeLock(folder, header.flow_id)
+    const lock = takeLock(folder, header.flow_id, lockHost, 'flow')
     if (lock instanceof Refusal) return lock
     const file = new AppendFile({ folder, name: nameOf(header.flow_id), file: null })
     file.push(`${JSON.stringify(header)}\n`)
@@ -66,7 +66,7 @@ export function reopenJournal(
     return new Refusal('bad-id', { what: 'flow id', given: flowId.slice(0, 200) }, text)
   }
   return within(path, 'null', folder => {
-    const lock = takeLock(folder, flowId)
+    const lock = takeLock(folder, flowId, lockHost, 'flow')
     if (lock instanceof Refusal) return lock
     const opened = opening(folder, flowId, lock)
     if (opened instanceof Refusal) lock.release()

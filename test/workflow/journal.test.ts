@@ -38,7 +38,10 @@ t.test('written, read back, gone on with', async t => {
   for (const line of LINES.slice(0, 2)) journal.push(line)
   t.equal(await journal.settle(), null)
   t.equal(statSync(journal.path).mode & 0o777, 0o600)
-  t.match(reopenJournal(folder, 'F-1'), { code: 'session-unusable', message: /is in use/ })
+  t.match(reopenJournal(folder, 'F-1'), {
+    code: 'session-unusable',
+    message: /^flow F-1 is in use: .*; wait for its end, or end it$/,
+  })
   journal.close()
   const again = unrefused(reopenJournal(folder, 'F-1'))
   t.strictSame(again.header, HEADER)
