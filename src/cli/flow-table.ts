@@ -12,7 +12,7 @@ export interface SectionRow {
   took: number | null
   /** Of its own steps, micro-USD; null: nothing was priced. */
   microUsd: number | null
-  result: 'clean' | 'failed' | 'open'
+  result: 'clean' | 'failed' | 'skipped' | 'open'
 }
 
 export class FlowTable {
@@ -37,8 +37,12 @@ export class FlowTable {
     if (event.kind === 'delegated') this.take(path, event.event)
     else if (event.kind === 'group-entered') this.#row(path).attempts = event.attempt
     else if (event.kind === 'step-finished') this.#row(parentOf(path))[event.failed ? 'failed' : 'passed'] += 1
-    else if (event.kind === 'node-skipped') this.#row(parentOf(path)).skipped += 1
-    else if (event.kind === 'group-left') {
+    else if (event.kind === 'node-skipped') {
+      const row = this.#row(parentOf(path))
+      row.skipped += 1
+      // Nothing is above the root, which has a row of its own.
+      if (row.path === path) row.result = 'skipped'
+    } else if (event.kind === 'group-left') {
       const row = this.#row(path)
       row.result = event.failed ? 'failed' : 'clean'
       row.took = this.now() - row.since

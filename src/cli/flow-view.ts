@@ -31,7 +31,8 @@ export function flowView(given: Given, io: Io): FlowView {
   const isShown = io.stderrIsTerminal && !json && !quiet && io.env.TERM !== 'dumb'
   const line = new StatusLine({
     write: text => io.err.write(text),
-    columns: () => process.stderr.columns ?? COLUMNS_DEFAULT,
+    // A terminal that does not know its size says 0.
+    columns: () => process.stderr.columns || COLUMNS_DEFAULT,
     text: () => running.text(systemClock.now() - since),
   })
   const through = (isTerminal: boolean, write: (text: string) => void) => (text: string) =>

@@ -49,8 +49,9 @@ export class StatusLine {
     this.#erase()
     if (text === null) return
     // One column is left free: a terminal that wraps at the last one would keep what it wrapped.
-    const room = Math.max(0, this.seams.columns() - 1)
-    this.seams.write(text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`)
+    const room = this.seams.columns() - 1
+    if (room < 1) return
+    this.seams.write(text.length <= room ? text : `${text.slice(0, room - 1)}…`)
     this.#shown = true
   }
 

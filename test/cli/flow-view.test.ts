@@ -7,10 +7,11 @@ import { StatusLine } from '../../src/cli/status-line.js'
 t.test('the line is taken away before other words and drawn again behind them', async t => {
   let out = ''
   let says: string | null = 'running'
+  let columns = 12
   const write = (text: string): void => {
     out += text
   }
-  const line = new StatusLine({ write, columns: () => 12, text: () => says })
+  const line = new StatusLine({ write, columns: () => columns, text: () => says })
   const shown = (act: () => void): string => {
     out = ''
     act()
@@ -57,6 +58,14 @@ t.test('the line is taken away before other words and drawn again behind them', 
     `${erase}much longe…`,
     'one column is left free',
   )
+  columns = 1
+  t.equal(
+    shown(() => line.draw()),
+    erase,
+    'and nothing is drawn where there is no room',
+  )
+  columns = 12
+  line.draw()
   says = null
   t.equal(
     shown(() => line.draw()),
@@ -97,6 +106,9 @@ t.test('the table', async t => {
     'root            1       0       0        1       -         -  open',
     'root.g          2       1       1        0  1m 05s  0.002500  clean',
   ])
+  const barred = new FlowTable(() => now)
+  barred.take('root', { kind: 'node-skipped', path: 'root', because: 'the governor' })
+  t.equal(tableLines(barred.rows)[1], 'root            0       0       0        1     -    -  skipped')
 })
 
 t.test('times and costs', async t => {
