@@ -245,11 +245,11 @@ t.test('sections have sessions of their own, which a flow alone goes on with', a
     ])
   const first = await at.run(flow, '--input', 'x')
   const id = of(eventsOf(first.stdout), 'flow-started')[0]?.flow_id ?? ''
-  const none = await run('hi', '--resume', 'latest')
+  const none = await run('--input', 'hi', '--resume', 'latest')
   t.equal(none.status, 1)
   t.match(none.stdout, /holds no session to go on with/)
-  const own = of(eventsOf((await run('hi')).stdout), 'session')[0]?.id
-  t.equal(of(eventsOf((await run('more', '--resume', 'latest')).stdout), 'session')[0]?.id, own)
+  const own = of(eventsOf((await run('--input', 'hi')).stdout), 'session')[0]?.id
+  t.equal(of(eventsOf((await run('--input', 'more', '--resume', 'latest')).stdout), 'session')[0]?.id, own)
   t.match((await harness(['sessions', ...sessions])).stdout, `${id}.root.1 `, 'they are listed')
   const journal = join(at.state.path, 'sessions', `${id}.root.1.jsonl`)
   const whole = readFileSync(journal)
