@@ -46,8 +46,14 @@ export function httpFront(front: Front, idleMs: number): Server {
     insecureHTTPParser: false,
     noDelay: true,
   })
+  // Of more than it keeps Node leaves out the rest unsaid, framing included; the bytes of a head are the bound.
+  server.maxHeadersCount = 0
   server.on('connect', (incoming, socket, head) => void connected(front, incoming, socket as Socket, head))
-  server.on('request', (incoming, response) => void requested(front, incoming, response, idleMs))
+  const answering = new Answering(front)
+  server.on('request', (incoming, response) => {
+    answering.begin(incoming.socket, response)
+    void requested(front, incoming, response, idleMs)
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Else it is the connection that failed (Node "Event: 'clientError'").
     if (error.code?.startsWith('HPE_') !== true) return void socket.destroy()
@@ -55,6 +61,26 @@ export function httpFront(front: Front, idleMs: number): Server {
     answerRaw(socket, NOT_A_REQUEST)
   })
   return server
+}
+
+/** Requests that are there and have no answer yet: a client may send the next one before, and only when all are answered is one awaited. */
+class Answering {
+  readonly #open = new WeakMap<Socket, number>()
+
+  constructor(private readonly front: Front) {}
+
+  begin(socket: Socket, response: ServerResponse): void {
+    this.front.settled(socket)
+    this.#open.set(socket, this.#count(socket) + 1)
+    response.once('finish', () => {
+      this.#open.set(socket, this.#count(socket) - 1)
+      if (this.#count(socket) === 0) this.front.expects(socket)
+    })
+  }
+
+  #count(socket: Socket): number {
+    return this.#open.get(socket) ?? 0
+  }
 }
 
 async function connected(front: Front, incoming: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
@@ -77,11 +103,9 @@ async function requested(
   idleMs: number,
 ): Promise<void> {
   const { socket } = incoming
-  front.settled(socket)
   // Who has gone away hears no more; the socket's own end says the rest.
   incoming.on('error', () => undefined)
   response.on('error', () => undefined)
-  response.once('finish', () => front.expects(socket))
   const target = readTarget(incoming.url ?? '')
   const refused = judgeHead(front, incoming, framed(incoming) ? target : null)
   if (refused !== null || target === null) return answer(response, refused ?? NOT_A_REQUEST)
@@ -150,6 +174,7 @@ function forward({ incoming, response, outside, authority, path, idleMs }: Forwa
       setHost: false,
       maxHeaderSize: NETWORK_HEAD_BYTES_MAX,
     })
+    onward.maxHeadersCount = 0
     onward.on('error', failed).on('close', () => response.headersSent || failed())
     onward.on('response', origin => relay(origin, response, failed))
     incoming.on('error', failed).pipe(onward)

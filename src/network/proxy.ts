@@ -13,7 +13,7 @@ import type { Front } from './front.js'
 import { httpFront } from './http-front.js'
 import { PROXY_USER } from './proxy-env.js'
 import { type Asked, type Opened, Reach, type ReachSeams } from './reach.js'
-import { SocketGone, serveSocks } from './socks.js'
+import { refuse, SocketGone, serveSocks } from './socks.js'
 import { type Tunnel, tunnel } from './tunnel.js'
 
 /** What one launch may take of us. */
@@ -147,7 +147,7 @@ export class AllowListProxy implements Front {
       })
     } else if (first === SOCKS_4) {
       this.denied('', null, 'unsupported')
-      socket.end(SOCKS_4_REJECTED)
+      refuse(socket, SOCKS_4_REJECTED)
     } else {
       this.#http.emit('connection', socket)
       socket.resume()
@@ -158,6 +158,8 @@ export class AllowListProxy implements Front {
   #keep(socket: Socket): void {
     this.#sockets.add(socket)
     socket
+      // As many requests wait on one as there may be connections, and each listens for its end.
+      .setMaxListeners(0)
       .on('error', () => undefined)
       .once('close', () => {
         this.settled(socket)

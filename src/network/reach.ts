@@ -10,8 +10,8 @@ import { type Address, kindOf, readAddress } from './address.js'
 import { type AllowedHost, deniedBy } from './allow-rules.js'
 import { type Host, hostText, readHost, readPort } from './host.js'
 
-/** The addresses of a name, as text. Rejects with a system error where there are none. */
-export type Resolve = (name: string) => Promise<readonly string[]>
+/** The addresses of a name, as text. Rejects with a system error where there are none. `signal` aborted: nobody waits for it any more. */
+export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
 export interface ReachSeams {
   readonly resolve: Resolve
@@ -60,7 +60,7 @@ export class Reach {
     const { host, port } = judged
     const authority = port === 80 ? hostText(host) : `${hostText(host)}:${port}`
     if (host.kind === 'address') return dial([host], { port, authority, signal })
-    const addresses = await this.#lookUp(host.text)
+    const addresses = await this.#lookUp(host.text, signal)
     if (addresses === null) return { kind: 'failed', why: 'unresolved' }
     const open = addresses.filter(address => this.#mayBeDialled(address, port))
     if (open.length === 0) return { kind: 'denied', why: 'address-not-allowed', host: host.text, port }
@@ -68,9 +68,9 @@ export class Reach {
   }
 
   /** Null: there is no answer. What is no address in it is left out. */
-  async #lookUp(name: string): Promise<readonly Address[] | null> {
+  async #lookUp(name: string, signal: AbortSignal): Promise<readonly Address[] | null> {
     try {
-      const texts = await within(NETWORK_LOOKUP_MS, this.seams.resolve(name))
+      const texts = await within(NETWORK_LOOKUP_MS, signal, given => this.seams.resolve(name, given))
       const addresses = (texts ?? []).map(readAddress).filter(address => address !== null)
       return addresses.length === 0 ? null : addresses
     } catch (error) {
@@ -88,16 +88,21 @@ export class Reach {
   }
 }
 
-/** Null: not in time. What comes later is nobody's. */
-async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | null> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>(resolve => {
-    timer = setTimeout(() => resolve(null), ms)
-  })
+/** Null: not in time, or not wanted any more. What comes later is nobody's. */
+async function within<Value>(
+  ms: number,
+  signal: AbortSignal,
+  ask: (given: AbortSignal) => Promise<Value>,
+): Promise<Value | null> {
+  const given = new AbortController()
+  const late = new Promise<null>(resolve => onAbort(given.signal, () => resolve(null)))
+  const timer = setTimeout(() => given.abort(), ms)
+  const forget = onAbort(signal, () => given.abort())
   try {
-    return await Promise.race([value, late])
+    return await Promise.race([late, ask(given.signal)])
   } finally {
     clearTimeout(timer)
+    forget()
   }
 }
 

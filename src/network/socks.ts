@@ -25,30 +25,35 @@ export async function serveSocks(socket: Socket, front: Front): Promise<void> {
   const offered = await take(methods)
   if (!offered.includes(USER_PASSWORD)) {
     front.denied('', null, 'bad-token')
-    return void socket.end(Uint8Array.of(VERSION, NONE_FITS))
+    return refuse(socket, Uint8Array.of(VERSION, NONE_FITS))
   }
   socket.write(Uint8Array.of(VERSION, USER_PASSWORD))
   if (!front.knows(await credentials(take))) {
     front.denied('', null, 'bad-token')
-    return void socket.end(Uint8Array.of(1, 1))
+    return refuse(socket, Uint8Array.of(1, 1))
   }
   socket.write(Uint8Array.of(1, 0))
   const [version, command, , type = 0] = await take(4)
   const asked = await place(take, type)
   if (version !== VERSION || asked === null) {
     front.denied('', null, 'bad-request')
-    return void socket.end(reply('no-address'))
+    return refuse(socket, reply('no-address'))
   }
   if (command !== CONNECT) {
     front.denied(asked.host, Number(asked.port), 'unsupported')
-    return void socket.end(reply('no-command'))
+    return refuse(socket, reply('no-command'))
   }
   front.settled(socket)
   const opened = await front.open(socket, asked)
   if (opened.kind === 'open') {
     socket.write(reply('done'))
     front.join(socket, opened.socket, taker.rest)
-  } else socket.end(reply(opened.kind === 'denied' ? 'denied' : FAILED[opened.why]))
+  } else refuse(socket, reply(opened.kind === 'denied' ? 'denied' : FAILED[opened.why]))
+}
+
+/** Nobody reads on, so an end from the other side would not be seen: it is closed with the answer. */
+export function refuse(socket: Socket, bytes: Uint8Array): void {
+  socket.end(bytes, () => socket.destroy())
 }
 
 type Take = (bytes: number) => Promise<Buffer>

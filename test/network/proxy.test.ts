@@ -10,6 +10,8 @@ import { readAllowRules } from '../../src/network/allow-rules.js'
 import { denialText } from '../../src/network/denial-text.js'
 import type { Denied } from '../../src/network/denials.js'
 import { AllowListProxy, type ProxyBounds } from '../../src/network/proxy.js'
+import { Reach } from '../../src/network/reach.js'
+import { inTurn } from '../../src/network/resolver.js'
 
 const TOKEN = 'a'.repeat(48)
 const BASIC = `Basic ${Buffer.from(`harness:${TOKEN}`).toString('base64')}`
@@ -137,7 +139,9 @@ async function opened(port: number, bytes: string | Uint8Array): Promise<{ socke
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => undefined)
   socket.write(bytes)
-  const head = await new Promise<Buffer>(resolve => socket.once('data', resolve))
+  const head = await new Promise<Buffer>(resolve => {
+    socket.once('data', resolve).once('close', () => resolve(Buffer.alloc(0)))
+  })
   return { socket, head: head.toString('latin1') }
 }
 
@@ -500,6 +504,23 @@ t.test('a request hides no other', async t => {
   }
 })
 
+t.test('a head of many headers is read to its end', async t => {
+  const s = await stage(t)
+  const many = 'a:\r\n'.repeat(3_000)
+  const chunked = `${INNER.length.toString(16)}\r\n${INNER}\r\n0\r\n\r\n`
+  for (const [frame, body] of [
+    [`Content-Length: ${INNER.length}`, INNER],
+    ['Transfer-Encoding: chunked', chunked],
+  ] as const) {
+    const words = `GET http://good.test:${s.open}/outer HTTP/1.1\r\nProxy-Authorization: ${BASIC}\r\n${many}${frame}\r\n\r\n${body}`
+    t.match(await spoken(s.port, words, 1_500), /^HTTP\/1\.1 200 /)
+    t.match(s.seen.at(-1), { url: '/outer', body: INNER }, `${frame}: what it frames is a body`)
+  }
+  t.equal(s.seen.length, 2)
+  const late = `GET http://good.test:${s.open}/late HTTP/1.1\r\n${many}Proxy-Authorization: ${BASIC}\r\nConnection: close\r\n\r\n`
+  t.match(await spoken(s.port, late), /origin \/late$/, 'the last header counts as the first does')
+})
+
 t.test('an origin hears one spelling, whichever was asked', async t => {
   const s = await stage(t)
   for (const host of ['GOOD.TEST', 'good.test.', 'good.test']) {
@@ -564,6 +585,54 @@ t.test('clients that go away at any moment leave nothing behind', async t => {
   await sleep(50)
   const all = Array.from({ length: 6 }, () => spoken(s.port, getWords(`http://good.test:${s.open}/after`)))
   for (const answer of await Promise.all(all)) t.match(answer, /origin \/after$/, 'and there is room for others')
+})
+
+t.test('who is refused keeps no place, whatever it sends behind and however long it stays', async t => {
+  const s = await stage(t, { bounds: { connections: 4 } })
+  const behind = Buffer.alloc(200_000)
+  const refused = [
+    socksWords('127.0.0.1', s.shut),
+    socksWords('good.test', s.open, { command: 2 }),
+    socksWords('good.test', s.open, { type: 2 }),
+    Uint8Array.from(socksHello('wrong')),
+    Uint8Array.of(5, 1, 0),
+    Uint8Array.of(4, 1, 0, 80, 127, 0, 0, 1, 0),
+    Buffer.from(connectWords(`127.0.0.1:${s.shut}`)),
+    Buffer.from(getWords(`http://127.0.0.1:${s.shut}/`)),
+  ]
+  const held: Socket[] = []
+  t.teardown(() => {
+    for (const socket of held) socket.destroy()
+  })
+  for (const words of [...refused, ...refused]) {
+    const { socket } = await opened(s.port, Buffer.concat([words, behind]))
+    held.push(socket.resume())
+    await new Promise(resolve =>
+      socket.readableEnded || socket.destroyed ? resolve(0) : socket.once('end', resolve).once('close', resolve),
+    )
+  }
+  t.notOk(s.denied.some(({ why }) => why === 'too-many-connections'))
+  t.match(await spoken(s.port, getWords(`http://good.test:${s.open}/room`)), /origin \/room$/)
+})
+
+t.test('requests sent before the answers wait for each other, and warn nobody', async t => {
+  const slow = createHttp((request, response) => {
+    if (request.url === '/fast') return void response.end('fast')
+    response.write('begun, ')
+    setTimeout(() => response.end('and ended'), 900)
+  })
+  const port = portOf(await listening(t, slow, '127.0.0.1'))
+  const s = await stage(t, { rules: () => [`127.0.0.1:${port}`], bounds: { headMs: 300 } })
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error): void => void warnings.push(name)
+  process.on('warning', onWarning)
+  t.teardown(() => process.off('warning', onWarning))
+  const keep = (path: string): string =>
+    `GET http://127.0.0.1:${port}${path} HTTP/1.1\r\nHost: x\r\nProxy-Authorization: ${BASIC}\r\n\r\n`
+  const answer = await spoken(s.port, `${keep('/fast').repeat(15)}${keep('/slow')}`, 3_000)
+  t.equal(answer.match(/HTTP\/1\.1 200 OK/g)?.length, 16)
+  t.match(answer, /begun, [\s\S]*and ended/, 'the head of the next is awaited once all are answered')
+  t.strictSame(warnings, [])
 })
 
 t.test('each request on a kept connection is judged by itself', async t => {
@@ -757,6 +826,69 @@ t.test('bounds: connections at one time, a head that does not come, silence', as
   }
   const idle = await opened(slow.port, connectWords(`127.0.0.1:${port}`))
   t.equal(await read(idle.socket), '', 'a tunnel without a byte is closed')
+})
+
+t.test('bounds: answers that nobody reads', async t => {
+  const s = await stage(t, { bounds: { idleMs: 400 } })
+  const socket = connect({ port: s.port, host: '127.0.0.1' })
+  socket.on('error', () => undefined).pause()
+  const one = `GET http://good.test:${s.open}/${'x'.repeat(15_000)} HTTP/1.1\r\nHost: x\r\nProxy-Authorization: ${BASIC}\r\n\r\n`
+  const more = setInterval(() => socket.writableLength < 1_000_000 && socket.write(one.repeat(20)), 1)
+  const closed = await Promise.race([new Promise(resolve => socket.once('close', () => resolve(true))), sleep(8_000)])
+  clearInterval(more)
+  socket.destroy()
+  t.equal(closed, true)
+})
+
+t.test('names are looked up a few at a time, and none that nobody waits for', async t => {
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const resolve = inTurn(name => {
+    begun.push(name)
+    return new Promise(found => ends.set(name, () => found([name])))
+  }, 2)
+  const gone = new AbortController()
+  const [stays] = [new AbortController()]
+  const one = resolve('one', stays.signal)
+  const two = resolve('two', stays.signal)
+  const three = resolve('three', gone.signal)
+  const four = resolve('four', stays.signal)
+  gone.abort()
+  await t.rejects(three, { code: 'ABORT_ERR' })
+  t.strictSame(begun, ['one', 'two'])
+  ends.get('one')?.()
+  t.strictSame(await one, ['one'])
+  const five = resolve('five', stays.signal)
+  await sleep(1)
+  t.strictSame(begun, ['one', 'two', 'four'], 'who has waited is next')
+  ends.get('two')?.()
+  ends.get('four')?.()
+  await Promise.all([two, four])
+  ends.get('five')?.()
+  t.strictSame(await five, ['five'])
+  const six = resolve('six', stays.signal)
+  await sleep(1)
+  ends.get('six')?.()
+  t.strictSame(await six, ['six'], 'and every place is free again')
+})
+
+t.test('a name whose client goes away is waited for no longer', async t => {
+  let left: () => void = () => undefined
+  const leaving = new Promise<void>(resolve => {
+    left = resolve
+  })
+  const reach = new Reach(readAllowRules(['good.test']), {
+    resolve: (_name, signal) => {
+      signal.addEventListener('abort', () => left())
+      return new Promise(() => undefined)
+    },
+    ownAddresses: () => [],
+  })
+  const gone = new AbortController()
+  const opening = reach.open({ host: 'good.test', port: '80' }, gone.signal)
+  gone.abort()
+  t.strictSame(await opening, { kind: 'failed', why: 'unresolved' })
+  await leaving
 })
 
 t.test('the end of a launch: everything closes, and what was sent before is passed on', async t => {
