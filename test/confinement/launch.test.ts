@@ -8,12 +8,13 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { Boundary, openBoundary, type RunRequest } from '../../src/confinement/boundary.js'
@@ -31,6 +32,7 @@ import { closeInherited } from '../../src/supervise/descriptors.js'
 import { processIds } from '../../src/supervise/processes.js'
 import { eventually, finished, fixture, marked, NOBODY, pause, procText, program, said } from '../support/children.js'
 import { needs } from '../support/needs.js'
+import { projectRoot } from '../support/root.js'
 
 const skip = needs('linux', 'bubblewrap')
 closeInherited()
@@ -498,6 +500,24 @@ t.test('kill -9 of us in the grace: the stopped launcher dies with us', { skip }
   child.kill('SIGKILL')
   const gone = await eventually(() => marked(mark).length === 0, 1_000)
   if (!t.ok(gone)) for (const pid of marked(mark)) process.kill(pid, 'SIGKILL')
+})
+
+t.test('the grace of a harness inside another is for the whole tree of both', { skip }, async t => {
+  const uid = process.getuid?.() === 0 ? NOBODY : null
+  const workspace = workspaceFor(uid)
+  const inner = { workspace, writes: ['.'], env: {}, argv: slowHelper('echo bye > helped'), repeat: false }
+  const outer = {
+    ...inner,
+    argv: [process.execPath, fixture('supervise/launcher'), JSON.stringify(inner)],
+    policy: { nesting: true, read: [projectRoot, dirname(dirname(realpathSync(process.execPath)))] },
+  }
+  const child = program(process.execPath, [fixture('supervise/launcher'), JSON.stringify(outer)], uid)
+  const ended = finished(child)
+  t.ok(await eventually(() => existsSync(join(workspace, 'up')), 10_000), 'it stands')
+  child.kill('SIGTERM')
+  const { stdout, stderr } = await ended
+  t.match(JSON.parse(stdout.split('\n')[1] ?? '{}'), { ending: { kind: 'cancelled', by: 'signal' } }, stderr)
+  t.equal(existsSync(join(workspace, 'helped')), true, 'its helper had a grace, although its leader had gone')
 })
 
 t.test('P007: a broad kill inside, by name or of all, meets nobody outside', { skip }, async t => {
