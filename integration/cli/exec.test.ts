@@ -1,5 +1,14 @@
 /** `harness exec`, `explain`, `tools`, `emulate` and `completion` as programs. */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
@@ -500,6 +509,24 @@ t.test('no code cache in the working folder or behind a link', async t => {
   }
   await harness(['completion', 'bash'], { env: at('w2'), cwd: join(ws.path, 'w') })
   t.not(readFileSync(cached).length, 11, `replaced where it counts (${before.length} bytes)`)
+})
+
+t.test('what a help text needed is no code cache for a launch', confined, async t => {
+  const ws = scratch()
+  const base = scratch()
+  t.teardown(ws.remove)
+  t.teardown(base.remove)
+  const env = { XDG_CACHE_HOME: base.path }
+  const kept = (): string[] => readdirSync(join(base.path, 'b10x-harness')).map(name => name.replace(/^.*-/, ''))
+  for (const [words, cache] of [
+    [['exec', '--help'], 'part.v8'],
+    [['exec', '--', 'no-such-program'], 'part.v8'],
+    [['exec', '--', 'true'], 'whole.v8'],
+    [['exec', '--help'], 'whole.v8'],
+  ] as const) {
+    await harness(words, { env, cwd: ws.path })
+    t.strictSame(kept(), [cache], words.join(' '))
+  }
 })
 
 t.test('the code cache is used only from a folder that is ours alone', async t => {

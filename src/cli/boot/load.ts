@@ -22,6 +22,12 @@ type Vm = typeof import('node:vm')
 
 export type Bundle = keyof typeof HARNESS_BUNDLES
 
+/** How much of a bundle a run has used: `whole` has come through a launch, a model's turns or an audit; help texts and lists are `part`. */
+export type Use = 'whole' | 'part'
+
+/** Keeps the functions that have been compiled, unless a cache of as much use is there. */
+export type SaveCache = (use: Use) => void
+
 /** Starts the bundle's `start(program)`. */
 export function loadBundle(bundle: Bundle, program: string): void {
   const fs: Fs = require('node:fs')
@@ -31,18 +37,19 @@ export function loadBundle(bundle: Bundle, program: string): void {
   // The build sees to it that a bundle is ASCII: reading it as such keeps it one byte a character.
   const source = fs.readFileSync(filename, 'latin1')
   const folder = cacheFolder(fs, path)
-  const file = folder === null ? null : path.join(folder, cacheName(bundle, fs.statSync(filename)))
-  const cachedData = file === null ? undefined : readTrusted(fs, folder, file)
+  const names = cacheNames(bundle, fs.statSync(filename))
+  const known = folder === null ? null : readTrusted(fs, folder, names)
   const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename,
-    ...(cachedData === undefined ? {} : { cachedData }),
+    ...(known === null ? {} : { cachedData: known.data }),
   })
-  const module = { exports: {} as { start?: (program: string, saveCache: () => void, installation: string) => void } }
+  const module = { exports: {} as { start?: (program: string, saveCache: SaveCache, installation: string) => void } }
   script.runInThisContext()(module.exports, require, module, filename, __dirname)
-  const stale = cachedData === undefined || script.cachedDataRejected === true
-  // Saved at the end of the first run, when the functions that a run needs have been compiled.
-  const saveCache = (): void => {
-    if (stale && folder !== null && file !== null) save(fs, { folder, file, bundle }, script.createCachedData())
+  const has = known === null || script.cachedDataRejected === true ? null : known.use
+  // Saved at the end of a run, when the functions that it needs have been compiled. What a help text needed is no cache for a launch.
+  const saveCache: SaveCache = use => {
+    if (folder === null || has === use || has === 'whole') return
+    save(fs, { folder, file: path.join(folder, names[use]), bundle }, script.createCachedData())
   }
   module.exports.start?.(program, saveCache, __dirname)
 }
@@ -67,9 +74,10 @@ function isInWorkingFolder(folder: string): boolean {
   }
 }
 
-function cacheName(bundle: Bundle, { size, mtimeMs }: { size: number; mtimeMs: number }): string {
+function cacheNames(bundle: Bundle, { size, mtimeMs }: { size: number; mtimeMs: number }): Record<Use, string> {
   const stat = `${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}`
-  return `${bundle}-${HARNESS_VERSION}-${process.versions.v8}-${HARNESS_BUNDLES[bundle]}-${stat}.v8`
+  const name = `${bundle}-${HARNESS_VERSION}-${process.versions.v8}-${HARNESS_BUNDLES[bundle]}-${stat}`
+  return { whole: `${name}-whole.v8`, part: `${name}-part.v8` }
 }
 
 function isOurs(fs: Fs, folder: string): boolean {
@@ -78,20 +86,32 @@ function isOurs(fs: Fs, folder: string): boolean {
   return isPrivate && fs.realpathSync.native(folder) === folder
 }
 
-function readTrusted(fs: Fs, folder: string | null, file: string): Buffer | undefined {
-  try {
-    if (folder === null || !isOurs(fs, folder)) return undefined
-    const fd = fs.openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+interface Known {
+  readonly use: Use
+  readonly data: Buffer
+}
+
+function readTrusted(fs: Fs, folder: string, names: Record<Use, string>): Known | null {
+  for (const use of ['whole', 'part'] as const) {
     try {
-      const stat = fs.fstatSync(fd)
-      return stat.isFile() && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
-        ? fs.readFileSync(fd)
-        : undefined
-    } finally {
-      fs.closeSync(fd)
+      if (!isOurs(fs, folder)) return null
+      const data = readOurs(fs, `${folder}/${names[use]}`)
+      if (data !== null) return { use, data }
+    } catch {
+      // absent or foreign: run without
     }
-  } catch {
-    return undefined // absent or foreign: run without
+  }
+  return null
+}
+
+function readOurs(fs: Fs, file: string): Buffer | null {
+  const fd = fs.openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    const stat = fs.fstatSync(fd)
+    const isTrusted = stat.isFile() && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
+    return isTrusted ? fs.readFileSync(fd) : null
+  } finally {
+    fs.closeSync(fd)
   }
 }
 
