@@ -31,7 +31,6 @@ import {
   installCommand,
   pointedPlaces,
 } from './host-texts.js'
-import { REGISTRY_SETTINGS } from './secret-names.js'
 import type { HostFacts } from './types.js'
 
 /** Where system programs live on every Linux; searched before the inherited PATH. */
@@ -97,10 +96,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     gid: process.getgid?.() ?? -1,
     home: homes[0] ?? homedir(),
     homes,
-    pointedPlaces: [
-      ...pointedPlaces(env, process.cwd()),
-      ...REGISTRY_SETTINGS.filter(existsSync).map(path => ({ variable: null, path })),
-    ],
+    pointedPlaces: pointedPlaces(env, process.cwd(), existsSync),
     bwrap: bwrap === null ? null : { path: bwrap },
     ...(process.platform === 'darwin' && existsSync(SANDBOX_EXEC) ? { sandboxExec: SANDBOX_EXEC } : {}),
     node: landed(process.execPath) ?? process.execPath,

@@ -1,7 +1,7 @@
 /** Pure readings of the kernel's and the system's text files, so that any machine can be described in a test. */
 import { resolve } from 'node:path'
 import { isWithin } from '../paths/resolve.js'
-import { MOVED_BASES, SECRET_VARIABLES } from './secret-names.js'
+import { MOVED_BASES, REGISTRY_SETTINGS, SECRET_VARIABLES } from './secret-names.js'
 import type { HostFacts } from './types.js'
 
 export type CgroupFolder = 'pids' | 'memory' | 'cpuacct'
@@ -124,12 +124,17 @@ export function boundSocketNames(table: string): string[] {
   return [...new Set(names)]
 }
 
-/** Where an environment says that secrets are; a relative place is relative to `cwd`. See `secret-names`. */
+/**
+ * Where an environment says that secrets are, a relative place being relative to `cwd`, and the settings of package managers that are
+ * there. See `secret-names`.
+ */
 export function pointedPlaces(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
+  isThere: (path: string) => boolean,
 ): HostFacts['pointedPlaces'] {
-  return [...Object.keys(MOVED_BASES), ...SECRET_VARIABLES].flatMap(variable =>
+  const settings = REGISTRY_SETTINGS.filter(isThere).map(path => ({ variable: null, path }))
+  const pointed = [...Object.keys(MOVED_BASES), ...SECRET_VARIABLES].flatMap(variable =>
     // Kerberos writes a kind before the path (krb5.conf(5)); one that is no file has no path.
     (env[variable] ?? '')
       .replace(/^(?:FILE|DIR):/, '')
@@ -137,4 +142,5 @@ export function pointedPlaces(
       .filter(place => place !== '' && !place.includes('\0'))
       .map(place => ({ variable, path: resolve(cwd, place) })),
   )
+  return [...pointed, ...settings]
 }

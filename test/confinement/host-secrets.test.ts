@@ -142,7 +142,7 @@ t.test('variables name further places', async t => {
     HISTFILE: '',
     HOME: join(root, 'ws'),
   }
-  const pointed = pointedPlaces(env, root)
+  const pointed = pointedPlaces(env, root, () => false)
   const facts: HostFacts = { ...DEBIAN, pointedPlaces: pointed }
   const covers = (read: readonly string[]) =>
     landPolicy(request(join(root, 'ws'), { read: [...read] }), facts).hides.map(({ path, source }) => [
@@ -163,6 +163,12 @@ t.test('variables name further places', async t => {
     'nothing else is shown',
   )
   t.same(covers([join(root, 'ws/sa.json')]), [], 'named itself')
+  const settings = pointedPlaces({}, root, path => path === '/usr/local/etc/npmrc')
+  t.same(
+    settings,
+    [{ variable: null, path: '/usr/local/etc/npmrc' }],
+    'settings of npm that are there are of every run',
+  )
 })
 
 const TABLE = parseMountinfo(
