@@ -114,18 +114,24 @@ t.test('--container-uid: as another user, who leaves nothing running', ROOT, asy
 })
 
 t.test('what holds too little is refused by its reason, and nothing runs', ROOT, async t => {
-  const socket = at('engine.sock')
-  const server = createServer().listen(socket)
-  await new Promise(resolve => server.once('listening', resolve))
-  t.teardown(() => server.close())
+  const [socket, named] = [at('engine.sock'), at('run/docker.sock')]
+  mkdirSync(at('run'))
+  for (const path of [socket, named]) {
+    const server = createServer().listen(path)
+    await new Promise(resolve => server.once('listening', resolve))
+    t.teardown(() => server.close())
+  }
   const cases: readonly (readonly [name: string, container: Container, reason: string])[] = [
     [
       'the engine’s socket',
       { with: ['--dir', '/run/podman', '--bind', socket, '/run/podman/podman.sock'] },
       'engine-socket',
     ],
+    ['the same under another name', { with: ['--bind', named, '/run/other'] }, 'engine-socket'],
+    ['a folder of the host that holds it', { with: ['--bind', base, '/run/host'] }, 'engine-socket'],
     ['one that a variable names', { env: { DOCKER_HOST: `unix://${socket}` } }, 'engine-socket'],
     ['every capability', { capabilities: 'all' }, 'privileged'],
+    ['one that reaches the host', { capabilities: [...CAPABILITIES, 'dac_read_search'] }, 'privileged'],
     ['every device', { with: ['--dev-bind', '/dev', '/dev'] }, 'privileged'],
     ['the pid namespace of the machine', { unshare: ['--unshare-net'] }, 'host-pid'],
   ]

@@ -4,55 +4,25 @@
  */
 import { Refusal } from '../errors.js'
 import type { ContainerHolds } from '../outcome.js'
-import { CAPABILITY, type HostView, hasCapability, type Surroundings } from './surroundings.js'
+import { engineSocket, KERNEL_VIEWS, privileged, type Seen } from './container-reach.js'
+import { type HostView, hasCapability, type Surroundings } from './surroundings.js'
 
 /** Programs that are pid 1 of a machine. */
 const HOST_INITS: ReadonlySet<string> = new Set([
   ...['systemd', 'init', 'launchd', 'upstart', 'runit', 'runit-init', 'openrc-init', 'procd', 'dinit'],
 ])
 
-/** Where engines listen. Who can speak to one can start anything on the host. */
-const ENGINE_SOCKETS = [
-  ...['/var/run/docker.sock', '/run/docker.sock', '/run/podman/podman.sock', '/var/run/podman/podman.sock'],
-  ...['/run/containerd/containerd.sock', '/run/crio/crio.sock', '/run/buildkit/buildkitd.sock'],
-] as const
-
-/** Devices that hold the machine's memory, kernel or disks: `--privileged` shows them. */
-const HOST_DEVICES = [
-  ...[
-    '/dev/mem',
-    '/dev/kmem',
-    '/dev/port',
-    '/dev/kmsg',
-    '/dev/sda',
-    '/dev/vda',
-    '/dev/nvme0n1',
-    '/dev/xvda',
-    '/dev/mapper/control',
-  ],
-] as const
-
-/** A capability that no engine gives unless it gives everything, or is asked for it by name. */
-const OF_THE_HOST = ['SYS_ADMIN', 'SYS_MODULE', 'SYS_RAWIO', 'SYS_BOOT'] as const
-
 /** Interfaces that engines and virtual machines make on a host. */
 const HOST_INTERFACE = /^(docker\d|podman\d|cni\d|virbr\d|veth|br-[0-9a-f]{12}|flannel|cali|lxcbr|lxdbr)/
-
-export type ContainerProblem =
-  | 'no-container'
-  | 'host-pid'
-  | 'privileged'
-  | 'engine-socket'
-  | 'host-network'
-  | 'shares-our-uid'
-  | 'other-uid'
-
-type Seen = readonly [problem: ContainerProblem, seen: string, fix: string]
 
 /** The first thing that keeps this from counting as a container, or null. */
 export function containerRefusal(around: Surroundings, view: HostView): Refusal<'boundary-unavailable'> | null {
   const seen =
-    noContainer(around) ?? hostPid(around, view) ?? privileged(around, view) ?? engineSocket(view) ?? hostNetwork(view)
+    noContainer(around) ??
+    hostPid(around, view) ??
+    privileged(around, view) ??
+    engineSocket(around, view) ??
+    hostNetwork(view)
   return seen === null ? null : refused(seen)
 }
 
@@ -86,48 +56,9 @@ function hostPid({ init }: Surroundings, view: HostView): Seen | null {
     : null
 }
 
-function privileged(around: Surroundings, view: HostView): Seen | null {
-  const fix =
-    'leave out --privileged (Docker, podman), privileged: true (Kubernetes), and what adds single capabilities or devices'
-  const { capabilities } = around
-  if (capabilities === null) return ['privileged', 'the capabilities cannot be read', fix]
-  const had = OF_THE_HOST.filter(name => (capabilities.bounding & (1n << BigInt(CAPABILITY[name]))) !== 0n)
-  // In a user namespace of an engine capabilities count for what belongs to it, not for the host.
-  if (had.length === OF_THE_HOST.length && !around.inUserNamespace)
-    return ['privileged', 'every capability of the host can be had', fix]
-  const device = HOST_DEVICES.find(path => view.mode(path) !== null && !isNullDevice(path, around))
-  return device === undefined ? null : ['privileged', `${device} of the host is there`, fix]
-}
-
-/** Engines cover what they hide with /dev/null or an empty tmpfs. */
-function isNullDevice(path: string, { mounts }: Surroundings): boolean {
-  return mounts.some(({ point, root }) => point === path && root === '/null')
-}
-
-function engineSocket(view: HostView): Seen | null {
-  const named = /^unix:\/\/(\/.*)$/.exec(view.env.DOCKER_HOST ?? '')?.[1]
-  const own = view.env.XDG_RUNTIME_DIR
-  const places = [
-    ...ENGINE_SOCKETS,
-    ...(named === undefined ? [] : [named]),
-    ...(own === undefined ? [] : [`${own}/podman/podman.sock`]),
-  ]
-  const socket = places.find(path => isSocket(view.mode(path)))
-  if (socket === undefined) return null
-  return [
-    'engine-socket',
-    `${socket} is there: whoever reaches it can start anything on the host`,
-    'do not mount it into the container',
-  ]
-}
-
-function isSocket(mode: number | null): boolean {
-  return mode !== null && (mode & 0o170000) === 0o140000
-}
-
 /**
- * A network namespace of a container has ends of virtual pairs; hardware, and the bridges of engines, are in the machine's. Where
- * /sys does not tell which is which, anything but loopback is taken for the machine's.
+ * A network namespace of a container has ends of virtual pairs; hardware, and the bridges of engines, are in the machine's. What
+ * /sys does not tell of (it may be another namespace's) is taken for the machine's, but for loopback.
  */
 function hostNetwork(view: HostView): Seen | null {
   const fix =
@@ -139,8 +70,8 @@ function hostNetwork(view: HostView): Seen | null {
   if (bridge !== undefined) return ['host-network', `the interface ${bridge} is one of a host`, fix]
   const hardware = others.find(name => view.exists(`/sys/class/net/${name}/device`))
   if (hardware !== undefined) return ['host-network', `the interface ${hardware} is hardware of the host`, fix]
-  if (others.length === 0 || view.exists('/sys/class/net/lo')) return null
-  return ['host-network', `whose ${others.join(', ')} is cannot be told without /sys`, fix]
+  const untold = others.find(name => !view.exists(`/sys/class/net/${name}`))
+  return untold === undefined ? null : ['host-network', `whose ${untold} is cannot be told: /sys does not show it`, fix]
 }
 
 /** proc_pid_net(5), `dev`: a name before the colon, after two lines of headings. Null: not to be read. */
@@ -156,8 +87,6 @@ function interfacesOf(view: HostView): string[] | null {
     })
 }
 
-/** Kernel views: writable or not, they hold no files of anybody. */
-const VIEWS = /^(proc|sysfs|cgroup2?|devpts|mqueue|devtmpfs|securityfs|debugfs|tracefs|bpf)$/
 /** Mounts that are told; a container has some ten. */
 const MOUNTS_TOLD = 50
 
@@ -165,7 +94,7 @@ const MOUNTS_TOLD = 50
 export function containerHolds(around: Surroundings, view: HostView, uid: number): ContainerHolds {
   const root = around.mounts.filter(({ point }) => point === '/').at(-1)
   const writable = around.mounts
-    .filter(({ readOnly, type }) => !readOnly && !VIEWS.test(type))
+    .filter(({ readOnly, type }) => !readOnly && !KERNEL_VIEWS.test(type))
     .map(({ point }) => point)
   return {
     signs: around.signs,

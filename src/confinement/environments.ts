@@ -5,7 +5,7 @@
 import type { BoundaryName } from '../outcome.js'
 import { mountOf } from '../paths/mounts.js'
 import { appArmorFix, type Fix, FRESH_PROC, fixFor, USER_NAMESPACES } from './fixes.js'
-import { coversOfProc, type HostView, type Surroundings } from './surroundings.js'
+import { ASKS_ITS_SERVER, coversOfProc, type HostView, type Surroundings } from './surroundings.js'
 import type { HostFacts } from './types.js'
 
 /** One kind of machine that this one is. */
@@ -40,9 +40,6 @@ interface Row {
 
 const fixed = (fix: Fix) => () => fix
 const host = (text: string) => fixed({ host: text })
-
-/** Filesystems whose server or daemon decides who may do what, root included (mount.fuse3(8), exports(5) `root_squash`). */
-const ASKS_ITS_SERVER = /^(fuse|nfs|cifs|smb3|9p|virtiofs|ceph|afs)/
 
 /** The least version whose options we use. */
 const BWRAP_LEAST = [0, 8] as const

@@ -6,7 +6,7 @@
  * All of it is read through a {@link HostView}, so a test describes a machine as a table of texts. What cannot be read says
  * nothing, and whoever needs a yes takes that for none.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { type Mount, parseMountinfo } from '../paths/mounts.js'
 import type { Engine, FixPlace } from './fixes.js'
 
@@ -14,8 +14,12 @@ export interface HostView {
   /** Null: it is not there, or may not be read. */
   text(path: string): string | null
   exists(path: string): boolean
-  /** Permission bits with set-user-id; null: it is not there. */
+  /** Kind and permission bits (`st_mode`); null: it is not there. */
   mode(path: string): number | null
+  /** Of a folder; null: it is not there, or may not be listed. */
+  names(folder: string): readonly string[] | null
+  /** What a device file leads to, `number` as `major:minor`; null: it is none, or not there. */
+  device(path: string): { readonly kind: 'block' | 'character'; readonly number: string } | null
   /** The environment of this process. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -24,7 +28,18 @@ export const realHost: HostView = {
   text: path => orNull(() => readFileSync(path, 'utf8')),
   exists: existsSync,
   mode: path => orNull(() => statSync(path).mode),
+  names: folder => orNull(() => readdirSync(folder)),
+  device: path => orNull(() => deviceOf(statSync(path))),
   env: process.env,
+}
+
+/** The number is made as the C library does (makedev(3)); only what is below 2^32 is asked for here. */
+function deviceOf(stat: Stats): ReturnType<HostView['device']> {
+  if (!stat.isBlockDevice() && !stat.isCharacterDevice()) return null
+  const [low, high] = [stat.rdev % 2 ** 32, Math.floor(stat.rdev / 2 ** 32)]
+  const major = ((low >>> 8) & 0xfff) + (high & ~0xfff)
+  const minor = (low & 0xff) + ((low >>> 12) & ~0xff)
+  return { kind: stat.isBlockDevice() ? 'block' : 'character', number: `${major}:${minor}` }
 }
 
 function orNull<Value>(read: () => Value): Value | null {
@@ -35,9 +50,13 @@ function orNull<Value>(read: () => Value): Value | null {
   }
 }
 
+/** Filesystems whose server or daemon decides who may do what, root included (mount.fuse3(8), exports(5) `root_squash`). */
+export const ASKS_ITS_SERVER = /^(fuse|nfs|cifs|smb3|9p|virtiofs|ceph|afs)/
+
 /** Bits of capabilities(7). */
 export const CAPABILITY = {
   CHOWN: 0,
+  DAC_READ_SEARCH: 2,
   KILL: 5,
   SETGID: 6,
   SETUID: 7,
@@ -48,6 +67,8 @@ export const CAPABILITY = {
   SYS_ADMIN: 21,
   SYS_BOOT: 22,
   SETFCAP: 31,
+  PERFMON: 38,
+  BPF: 39,
 } as const
 
 export interface Surroundings {

@@ -3,22 +3,32 @@ import t from 'tap'
 import { planContainer } from '../../src/confinement/container-plan.js'
 import { containerHolds, containerRefusal, otherUidRefusal } from '../../src/confinement/container-proof.js'
 import { planLaunch } from '../../src/confinement/launch-plan.js'
-import { type HostView, readSurroundings } from '../../src/confinement/surroundings.js'
+import { CAPABILITY, type HostView, readSurroundings, realHost } from '../../src/confinement/surroundings.js'
 import { Refusal } from '../../src/errors.js'
 import { DEBIAN, policy, rule } from '../support/confinement-fakes.js'
+import { needs } from '../support/needs.js'
 import { scratch } from '../support/scratch.js'
 
 type Files = Readonly<Record<string, string>>
 
-/** A socket is told by its mode; everything else is a plain file. */
+/** What is told by its mode; everything else is a plain file, or a folder where something stands in it. */
 const SOCKET = 'socket'
+const device = (kind: 'block' | 'character', number: string) => `${kind} ${number}`
 
 function view(files: Files, env: HostView['env'] = {}): HostView {
-  const there = (path: string) => Object.keys(files).some(file => file === path || file.startsWith(`${path}/`))
+  const below = (path: string) => Object.keys(files).filter(file => file.startsWith(path === '/' ? path : `${path}/`))
+  const there = (path: string) => Object.hasOwn(files, path) || below(path).length > 0
+  const modeOf = (path: string) => (files[path] === SOCKET ? 0o140666 : below(path).length > 0 ? 0o040755 : 0o100644)
   return {
     text: path => (Object.hasOwn(files, path) ? (files[path] ?? null) : null),
     exists: there,
-    mode: path => (there(path) ? (files[path] === SOCKET ? 0o140666 : 0o100644) : null),
+    mode: path => (there(path) ? modeOf(path) : null),
+    names: folder =>
+      there(folder) ? [...new Set(below(folder).map(file => file.slice(folder.length + 1).split('/')[0] ?? ''))] : null,
+    device: path => {
+      const [, kind, number] = /^(block|character) (\d+:\d+)$/.exec(files[path] ?? '') ?? []
+      return number === undefined ? null : { kind: kind === 'block' ? 'block' : 'character', number }
+    },
     env,
   }
 }
@@ -39,12 +49,27 @@ const DOCKER: Files = {
   '/proc/self/uid_map': '0 0 4294967295\n',
   '/proc/1/comm': 'tini\n',
   '/proc/net/dev': `${NET}    lo: 0 0\n  eth0: 5 1\n`,
+  '/dev/null': device('character', '1:3'),
+  '/dev/fuse': device('character', '10:229'),
+  '/run/lock/x': '',
   '/sys/class/net/lo/mtu': '1',
   '/sys/class/net/eth0/mtu': '1',
 }
 
 const without = (files: Files, ...names: string[]): Files =>
   Object.fromEntries(Object.entries(files).filter(([name]) => !names.includes(name)))
+
+/** Docker's own, and one of {@link CAPABILITY} more. */
+function withCapability(name: string): string {
+  const bit = 1n << BigInt(CAPABILITY[name as keyof typeof CAPABILITY])
+  return (BigInt(`0x${DEFAULT_CAPABILITIES}`) | bit).toString(16).padStart(16, '0')
+}
+
+/** Docker with `root` of a disk of the host mounted at `point`; without files there is a socket. */
+function mounted(root: string, point: string, files: Files = { [point]: SOCKET }): Files {
+  const line = `8 1 8:1 ${root} ${point} rw - ext4 /dev/sda rw\n`
+  return { ...DOCKER, '/proc/self/mountinfo': `${DOCKER['/proc/self/mountinfo']}${line}`, ...files }
+}
 
 function verdict(files: Files, env: HostView['env'] = {}): string {
   const shown = view(files, env)
@@ -72,9 +97,42 @@ t.test('what is accepted, and what is refused by which reason', async t => {
     ['the pid namespace of the host', { ...DOCKER, '/proc/2/comm': 'kthreadd\n' }, 'host-pid'],
     ['--privileged', { ...DOCKER, '/proc/self/status': status(ALL, '0000000000000000') }, 'privileged'],
     ['capabilities that cannot be read', without(DOCKER, '/proc/self/status'), 'privileged'],
-    ['a disk of the host', { ...DOCKER, '/dev/sda': '' }, 'privileged'],
+    ...['SYS_ADMIN', 'SYS_MODULE', 'SYS_RAWIO', 'SYS_BOOT', 'DAC_READ_SEARCH', 'BPF', 'PERFMON'].map(
+      name =>
+        [`--cap-add ${name}`, { ...DOCKER, '/proc/self/status': status(withCapability(name)) }, 'privileged'] as const,
+    ),
+    [
+      'one of them in a user namespace of the engine',
+      { ...DOCKER, '/proc/self/status': status(withCapability('SYS_ADMIN')), '/proc/self/uid_map': '0 1000 1\n' },
+      'accepted',
+    ],
+    ['--cap-add SYS_PTRACE', { ...DOCKER, '/proc/self/status': status(withCapability('SYS_PTRACE')) }, 'accepted'],
+    ['a disk of the host', { ...DOCKER, '/dev/sda': device('block', '8:0') }, 'privileged'],
+    ['a disk under another name', { ...DOCKER, '/dev/data': device('block', '259:3') }, 'privileged'],
+    ['a disk by its mapper', { ...DOCKER, '/dev/mapper/root': device('block', '253:0') }, 'privileged'],
+    ['a disk by its bus', { ...DOCKER, '/dev/sg0': device('character', '21:0') }, 'privileged'],
+    ['the memory of the machine', { ...DOCKER, '/dev/mem': device('character', '1:1') }, 'privileged'],
+    [
+      'what only has its name',
+      { ...DOCKER, '/dev/mem': 'a file', '/dev/kmsg': device('character', '1:3') },
+      'accepted',
+    ],
+    ['devices that cannot be listed', without(DOCKER, '/dev/null', '/dev/fuse'), 'privileged'],
     ['the engine’s socket', { ...DOCKER, '/var/run/docker.sock': SOCKET }, 'engine-socket'],
     ['what only has its name', { ...DOCKER, '/var/run/docker.sock': 'a file' }, 'accepted'],
+    ['the engine’s folder', { ...DOCKER, '/run/containerd/containerd.sock': SOCKET }, 'engine-socket'],
+    ['the engine’s socket under another name', mounted('/run/docker.sock', '/x/y'), 'engine-socket'],
+    ['a socket of another program', mounted('/run/user/1/agent.sock', '/x/y'), 'accepted'],
+    ['/run of the host', mounted('/', '/host/run', { '/host/run/docker.sock': SOCKET }), 'engine-socket'],
+    ['/var of the host', mounted('/var', '/host/var', { '/host/var/run/podman/podman.sock': SOCKET }), 'engine-socket'],
+    ['the whole host', mounted('/', '/host', { '/host/run/crio/crio.sock': SOCKET }), 'engine-socket'],
+    ['a folder of the host that has none', mounted('/srv', '/host', { '/host/docker.sock': 'a file' }), 'accepted'],
+    [
+      'another variable',
+      { ...DOCKER, '/x/engine.sock': SOCKET },
+      'engine-socket',
+      { CONTAINER_HOST: 'unix:///x/engine.sock' },
+    ],
     [
       'a socket by its variable',
       { ...DOCKER, '/x/engine.sock': SOCKET },
@@ -99,19 +157,38 @@ t.test('what is accepted, and what is refused by which reason', async t => {
       without(DOCKER, '/sys/class/net/lo/mtu', '/sys/class/net/eth0/mtu'),
       'host-network',
     ],
+    ['a /sys of another network namespace', without(DOCKER, '/sys/class/net/eth0/mtu'), 'host-network'],
   ]
   for (const [name, files, expected, env] of cases) t.equal(verdict(files, env), expected, name)
   const refusal = containerRefusal(
-    readSurroundings(view({ ...DOCKER, '/dev/mem': '' })),
-    view({ ...DOCKER, '/dev/mem': '' }),
+    readSurroundings(view(DOCKER)),
+    view({ ...DOCKER, '/dev/mem': device('character', '1:1') }),
   )
   t.match(refusal, { code: 'boundary-unavailable', details: { boundary: 'container', fix: /--privileged/ } })
   t.match(refusal?.message, /\/dev\/mem.*nothing was run/)
 })
 
-t.test('a device that an engine has covered is none', async t => {
-  const covered = `${DOCKER['/proc/self/mountinfo']}4 1 0:5 /null /dev/kmsg rw - devtmpfs devtmpfs rw\n`
-  t.equal(verdict({ ...DOCKER, '/dev/kmsg': '', '/proc/self/mountinfo': covered }), 'accepted')
+t.test('a server that may have gone is not asked', async t => {
+  const far = '9 1 0:9 / /far rw - fuse.sshfs host: rw\n10 1 0:10 / /further rw - nfs4 host:/x rw\n'
+  const files = { ...DOCKER, '/data/kept': '', '/proc/self/mountinfo': `${DOCKER['/proc/self/mountinfo']}${far}` }
+  const shown = view(files)
+  const asked: string[] = []
+  const mode = (path: string) => {
+    asked.push(path)
+    return shown.mode(path)
+  }
+  t.equal(containerRefusal(readSurroundings(shown), { ...shown, mode }), null)
+  t.ok(asked.some(path => path.startsWith('/data/')))
+  t.notOk(asked.some(path => /^\/(far|further)/.test(path)))
+})
+
+t.test('a device is known by its number', { skip: needs('linux') }, async t => {
+  t.same(realHost.device('/dev/null'), { kind: 'character', number: '1:3' })
+  t.same(realHost.device('/dev/urandom'), { kind: 'character', number: '1:9' })
+  t.equal(realHost.device('/etc'), null)
+  t.equal(realHost.device('/nowhere/at/all'), null)
+  t.ok(realHost.names('/dev')?.includes('null'))
+  t.equal(realHost.names('/nowhere/at/all'), null)
 })
 
 t.test('what it holds is what was seen', async t => {

@@ -15,6 +15,8 @@ function view(files: Readonly<Record<string, string>>, more: Partial<HostView> =
     text: path => (Object.hasOwn(files, path) ? (files[path] ?? null) : null),
     exists: path => Object.keys(files).some(file => file === path || file.startsWith(`${path}/`)),
     mode: () => 0o100755,
+    names: () => null,
+    device: () => null,
     env: {},
     ...more,
   }
