@@ -92,7 +92,10 @@ function literal(
   ports: readonly number[],
 ): AllowedHost {
   const written = text.toLowerCase().replace(/^\[|\]$/g, '')
-  if (written !== host.text) throw refusal(source, `it means the address ${host.text}`, `write ${hostText(host)}`)
+  if (written !== host.text) {
+    const port = ports === DEFAULT_PORTS ? '' : `:${ports.join()}`
+    throw refusal(source, `it means the address ${host.text}`, `write ${hostText(host)}${port}`)
+  }
   const kind = kindOf(host)
   if (kind === 'unspecified') {
     throw refusal(
