@@ -21,7 +21,16 @@ export type GlobMatch = (path: string) => boolean
 /** Compiles `glob`; the match is over the whole path, with `/` between segments. */
 export function compileGlob(glob: string): GlobMatch {
   const program = new GlobProgram([tokensOf(glob)])
-  return path => program.accepts(program.advance(program.start(), path))
+  const [begin, end] = literalEnds(glob)
+  // Most paths are told apart by their ends, at a fraction of the walk's cost.
+  return path => path.startsWith(begin) && path.endsWith(end) && program.accepts(program.advance(program.start(), path))
+}
+
+/** What every match begins and ends with. After `**` nothing is certain: its `/` may be left out. */
+function literalEnds(glob: string): readonly [begin: string, end: string] {
+  const [first, last] = [glob.indexOf('*'), glob.lastIndexOf('*')]
+  if (first < 0) return [glob, glob]
+  return [glob.slice(0, first), glob.includes('**') ? '' : glob.slice(last + 1)]
 }
 
 function tokensOf(glob: string): GlobToken[] {
