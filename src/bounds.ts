@@ -47,6 +47,11 @@ export const SYMLINKS_MAX = 40
 export const SELF_BINDS_MAX = 200
 /** Entries of a write grant that are looked at for protected names when the policy is landed; reaching it is reported. */
 export const GRANT_SCAN_ENTRIES_MAX = 100_000
+/**
+ * Entries of a write grant, and of the git folders in it, that are looked at afterwards. More than before, because a command that
+ * hides something behind many files has to make them, and what installs packages makes a hundred thousand.
+ */
+export const PLANTED_SCAN_ENTRIES_MAX = 1_000_000
 /** /dev/shm inside: as much as container engines give by default. */
 export const SHM_TMPFS_BYTES = 64 * MiB
 /** Bytes of a git settings file that are read for the places it names. */

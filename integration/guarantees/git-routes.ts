@@ -120,7 +120,76 @@ export const ROUTES: readonly Route[] = [
     afterwards: `date > dated; ${DAILY}`,
     told: /^moved aside: \S+info\/attributes to /m,
   },
+  {
+    name: 'a program of the settings that was absent',
+    prepare: 'git config diff.external tools/d.sh',
+    inside: 'mkdir tools; cp "$EVIL" tools/d.sh',
+    afterwards: 'echo x >> own; git diff',
+    told: /^moved aside: \S+tools\/d\.sh to /m,
+  },
+  {
+    name: 'hooks that the settings of a bare repository name',
+    prepare: 'git init -q --bare srv.git; mkdir hk; git -C srv.git config core.hooksPath "$WS/hk"',
+    inside: 'cp "$EVIL" hk/post-receive; mv hk old; mkdir hk; cp "$EVIL" hk/post-receive',
+    afterwards: 'git push -q srv.git main',
+    told: null,
+  },
+  {
+    name: 'a hooks path that is a blank in quotes',
+    inside: `git init -q x; printf '[core]\\n\\thooksPath = " "\\n' >> x/.git/config; evil_hook 'x/ '`,
+    afterwards: `cd x; ${DAILY}`,
+    told: /^moved aside: \S+x\/\.git\/config to \S+: git would run core\.hookspath/m,
+  },
+  {
+    name: 'hooks that settings name in a working tree that is new',
+    grants: COMMITS,
+    prepare: 'git config core.hooksPath .githooks',
+    inside: 'git worktree add -q wt; evil_hook wt/.githooks',
+    afterwards: `cd wt; ${DAILY}`,
+    told: /^moved aside: \S+wt\/\.githooks to /m,
+  },
+  {
+    name: 'a tool that is a path',
+    inside: `git init -q -b main x; cd x; git config merge.tool "../../../../$EVIL"; git commit -qm a --allow-empty
+git checkout -qb b; echo 1 > f; git add f; git commit -qm 1; git checkout -q main; echo 2 > f; git add f; git commit -qm 2; git merge b`,
+    afterwards: 'cd x; git mergetool -y',
+    told: /^moved aside: \S+x\/\.git\/config to \S+: git would run merge\.tool/m,
+  },
+  {
+    name: 'aliases that need no exclamation mark',
+    inside: 'git init -q x; cd x; git config alias.st "grep -O$EVIL EVIL"; echo EVIL > f; git add f',
+    afterwards: 'cd x; git st',
+    told: /^moved aside: \S+x\/\.git\/config to \S+: git would run alias\.st/m,
+  },
   // pointers
+  {
+    name: 'commondir of a new working tree, with a line break in it',
+    inside: `git init -q a; git -C a commit -qm x --allow-empty; git -C a worktree add -q ../wt; w=a/.git/worktrees n=$(printf '..\\nx')
+mkdir "$w/$n"; cp -r a/.git/objects a/.git/refs "$w/$n"; evil_config "$w/$n/config"; printf %s "../$n" > $w/wt/commondir`,
+    afterwards: `cd wt; ${DAILY}`,
+    told: /^moved aside: \S+worktrees\/wt\/commondir to /m,
+  },
+  {
+    name: 'a pointer with a line break in it',
+    grants: COMMITS,
+    inside: `n=$(printf 'e\\nx'); evil_repo e; mv e/.git ".git/$n"; mkdir p; echo "gitdir: ../.git/$n" > p/.git`,
+    afterwards: `cd p; ${DAILY}`,
+    told: /^moved aside: \S+p\/\.git to /m,
+  },
+  {
+    name: 'a pointer that ends in a blank',
+    grants: COMMITS,
+    inside: `evil_repo e; mv e/.git '.git/e '; mkdir p; echo 'gitdir: ../.git/e ' > p/.git`,
+    afterwards: `cd p; ${DAILY}`,
+    told: /^moved aside: \S+p\/\.git to /m,
+  },
+  {
+    name: 'a pointer that is no text',
+    grants: COMMITS,
+    inside: `n=$(printf '\\377'); evil_repo e; mv e/.git ".git/$n"; mkdir p; echo "gitdir: ../.git/$n" > p/.git`,
+    afterwards: `cd p; ${DAILY}`,
+    told: /^moved aside: \S+p\/\.git to /m,
+  },
   {
     name: 'commondir of the git folder',
     grants: COMMITS,
@@ -240,6 +309,14 @@ export const ROUTES: readonly Route[] = [
     afterwards: DAILY,
     told: /^moved aside: \S+s\/\.git\/config to /m,
   },
+  {
+    name: 'a repository in a folder with a protected name that is added as a submodule',
+    grants: COMMITS,
+    inside:
+      'git init -q .vscode/s; git -C .vscode/s commit -qm x --allow-empty; git add .vscode/s; evil_config .vscode/s/.git/config',
+    afterwards: DAILY,
+    told: /^moved aside: \S+s\/\.git\/config to /m,
+  },
   // new repositories
   {
     name: 'git init in a plain folder',
@@ -266,6 +343,12 @@ export const ROUTES: readonly Route[] = [
     inside: `d=$(printf '\\377'); mkdir "$d"; evil_repo "$d/x"; evil_repo "$d/y/$d"`,
     afterwards: `d=$(printf '\\377'); cd "$d/x"; ${DAILY}; cd "../y/$d"; ${DAILY}`,
     told: /(?:^moved aside: \S+\/\.git to \S+: nobody can name what git would obey there\n?){2}/m,
+  },
+  {
+    name: 'a nested repository in a folder that cannot be listed and whose name is no text',
+    inside: `d=$(printf '\\377'); mkdir "$d"; evil_repo "$d/x"; chmod 0311 "$d"`,
+    afterwards: `d=$(printf '\\377'); cd "$d/x"; ${DAILY}`,
+    told: /^moved aside: \S+\/\.git to \S+: nobody can name what git would obey there/m,
   },
   {
     name: 'a git folder that cannot be written',
@@ -348,5 +431,13 @@ export const ROUTES: readonly Route[] = [
       'git commit -qm two --allow-empty; GIT_SEQUENCE_EDITOR="printf \'break\\nexec %s\\n\' $EVIL >" git rebase -q -i HEAD~1',
     afterwards: 'git rebase --continue',
     told: /^moved aside: \S+git-rebase-todo to \S+: git would run "exec/m,
+  },
+  {
+    name: 'a row of picks that was left in the middle',
+    grants: COMMITS,
+    inside: `git checkout -qb b; for n in 1 2; do echo $n > f; git add f; git commit -qm $n; done; git checkout -q main; echo 3 > f; git add f
+git commit -qm 3; git cherry-pick b~1 b; echo 4 > f; git add f; mkdir git-merge-x; printf '[options]\\n\\tstrategy = x/../evil\\n' > .git/sequencer/opts`,
+    afterwards: 'git cherry-pick --continue',
+    told: /^moved aside: \S+sequencer\/opts to \S+: git would run the merge strategy/m,
   },
 ]

@@ -10,7 +10,6 @@ import { checkLaunchFolders, type LaunchFolderRules, replacedGrant } from '../pa
 import { eitherSignal } from '../supervise/on-abort.js'
 import { temporaryFolder } from '../supervise/private-folder.js'
 import { terminalRefusal } from '../supervise/pty.js'
-import { sweep } from './aftermath.js'
 import { chooseBoundary, factsForChoice } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
 import { Gate } from './gate.js'
@@ -24,6 +23,7 @@ import type { BoundaryRequest, RunRequest } from './launch-requests.js'
 import { landPolicy } from './policy.js'
 import { proved, remember } from './proved.js'
 import type { HostFacts, LaunchPlan, Policy } from './types.js'
+import { Verification } from './verification.js'
 
 export type { BoundaryRequest, RunRequest }
 
@@ -77,15 +77,14 @@ export class Boundary {
   #confinement: AppliedConfinement | null = null
   #launches = 0
   #closed = false
-  /** Something other than a probe was started since the last look through the grants. */
-  #unswept = false
-  readonly #tampered = new Set<string>()
+  readonly #verification: Verification
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
   constructor(standing: Standing) {
     const known = proved(standing.facts, standing.names)
     this.#standing = standing
+    this.#verification = new Verification(standing.policy, standing.options.request.unprotect)
     this.#facts = standing.facts
     this.policy = standing.policy
     this.#candidates = known === null ? standing.names : [known]
@@ -176,12 +175,12 @@ export class Boundary {
    * meant for the end and for right before a program of the host runs. Empty: nothing, no launch, or nothing writable.
    */
   verify(): readonly string[] {
-    if (this.#unswept && this.policy.writes.length > 0) {
-      // What still runs can write after the look.
-      this.#unswept = this.#running.size > 0
-      for (const line of sweep(this.policy, this.#standing.options.request.unprotect)) this.#tampered.add(line)
-    }
-    return [...this.#tampered]
+    return this.#verification.lines(this.#running.size > 0)
+  }
+
+  /** `outcome`, the last one, with what {@link verify} tells. */
+  verified(outcome: Outcome): Outcome {
+    return this.#verification.outcome(outcome, this.#running.size > 0)
   }
 
   /** Ends what still runs and waits for it. Later launches are refused by their cancelled signal. */
@@ -285,8 +284,7 @@ export class Boundary {
     const ended = await launched.finally(() => ends?.release())
     const denied = (await gate?.close(ended.ending)) ?? []
     const outcome = denied.length === 0 ? ended : { ...ended, network_denied: denied }
-    if (request.purpose !== 'probe' && outcome.ending.kind !== 'not-started') this.#unswept = true
-    for (const line of outcome.tampered) this.#tampered.add(line)
+    this.#verification.launched(outcome, request.purpose)
     emit({ kind: 'launch-ended', launch_id, outcome: outcomeRecord(outcome) })
     return outcome
   }

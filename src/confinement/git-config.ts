@@ -2,6 +2,7 @@
  * A git configuration text as git reads it (git-config(1), "Syntax"), and which of its settings name a place or a program.
  * Lenient where git gives up: what stands behind a mistake is read too, because it may be mended before git looks. Pure.
  */
+import { isPlainAlias } from './git-alias.js'
 
 export interface GitSetting {
   /** Section and name in lower case, without the middle part: `diff.external`, `filter.clean`. */
@@ -48,21 +49,32 @@ class Rest {
   }
 }
 
-/** From `=` to the end of the line, over lines that end in a backslash. */
+/**
+ * From `=` to the end of the line, over lines that end in a backslash. Blanks go at both ends, but not what is quoted, nor what
+ * only Unicode calls blank: `hooksPath = " "` names a folder (git-config(1), "Syntax").
+ */
 function readValue(rest: Rest): string {
   let value = ''
+  let kept = 0
   let quoted = false
   if (rest.take(/=/y) === null) return value
   const next = (): string | undefined => rest.take(/[^\\"#;\n]+|\\?./sy)?.[0]
   for (let char = next(); char !== undefined; char = next()) {
     if (char === '\n') break
+    // Blanks before any of these are kept, even before nothing: an empty pair of quotes, a line that goes on.
+    if (char === '"' || char.startsWith('\\')) kept = value.length
     if (char === '"') quoted = !quoted
-    else if (char.startsWith('\\') && char.length === 2) value += UNESCAPED[char] ?? char.charAt(1)
-    else if (!quoted && (char === '#' || char === ';')) {
-      rest.take(/[^\n]*/y)
-    } else value += char
+    else if (!quoted && (char === '#' || char === ';')) rest.take(/[^\n]*/y)
+    else if (quoted || char.startsWith('\\')) {
+      value += char.startsWith('\\') && char.length === 2 ? (UNESCAPED[char] ?? char.charAt(1)) : char
+      kept = value.length
+    } else {
+      value += value === '' ? char.replace(/^[ \t\r]+/, '') : char
+      const blanks = /[ \t\r]*$/.exec(char)?.[0].length ?? 0
+      if (blanks < char.length) kept = value.length - blanks
+    }
   }
-  return value.trim()
+  return value.slice(0, kept)
 }
 
 const UNESCAPED: Readonly<Record<string, string>> = { '\\\n': '', '\\n': '\n', '\\t': '\t', '\\b': '\b' }
@@ -125,8 +137,19 @@ export function configPlaces(text: string): readonly ConfigPlace[] {
   })
 }
 
-/** `core.fsmonitor = true` is git's own daemon and `false` is none. */
 const BOOLEAN = /^(true|false|yes|no|on|off|0|1)$/i
+
+/** By key: values with which git runs nothing. */
+const HARMLESS: Readonly<Partial<Record<string, RegExp>>> = {
+  __proto__: null as never,
+  // Its own daemon, or none.
+  'core.fsmonitor': BOOLEAN,
+  // Copied from .gitmodules by `git submodule init`; a program begins with `!`.
+  'submodule.update': /^(checkout|rebase|merge|none)$/,
+}
+
+/** Names of tools, which are looked up as files in a folder of git's scripts and sourced (git-mergetool--lib). */
+const TOOLS: ReadonlySet<string> = new Set(['merge.tool', 'merge.guitool', 'diff.tool', 'diff.guitool'])
 
 /**
  * The settings through which git runs a program or obeys another file, in their order: what a repository that nobody has
@@ -134,7 +157,9 @@ const BOOLEAN = /^(true|false|yes|no|on|off|0|1)$/i
  */
 export function executingPairs(text: string): readonly GitSetting[] {
   return gitSettings(text).filter(({ key, value }) => {
-    if (value === '' || (key === 'core.fsmonitor' && BOOLEAN.test(value))) return false
-    return keyOf(key) !== null || CALLED.has(key) || (key.startsWith('alias.') && value.startsWith('!'))
+    if (value === '' || HARMLESS[key]?.test(value) === true) return false
+    if (key.startsWith('pager.')) return !BOOLEAN.test(value)
+    if (key.startsWith('alias.')) return !isPlainAlias(value)
+    return keyOf(key) !== null || CALLED.has(key) || (TOOLS.has(key) && value.includes('/'))
   })
 }

@@ -2,12 +2,12 @@
  * The git side of the folder rules: where a `.git` really is, and which other places git's settings make it run or read.
  * It reads repositories as files and runs no git, because git runs what their settings say.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs'
+import { lstatSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { GIT_CONFIG_BYTES_MAX } from '../bounds.js'
-import { Refusal } from '../errors.js'
+import { errnoOf, Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { configPlaces, gitSettings } from './git-config.js'
+import { pathIn, readBounded } from './git-files.js'
 
 /** One repository seen from its working tree. */
 export interface Repository {
@@ -31,15 +31,15 @@ export function readRepository(dotGit: string): Repository | null {
   const worktree = dirname(dotGit)
   const own = folderAt(dotGit, '/')
   if (own !== null) return { worktree, gitDir: own, commonDir: commonDirOf(own), kind: 'folder', pointsBack: true }
-  const pointer = firstLine(dotGit)?.match(/^gitdir: (.+)$/)?.[1]
-  const gitDir = pointer === undefined ? null : folderAt(pointer, worktree)
+  const pointer = pathIn(dotGit, 'gitdir: ') ?? null
+  const gitDir = pointer === null ? null : folderAt(pointer, worktree)
   if (gitDir === null || firstLine(join(gitDir, 'HEAD')) === null) return null
   return { worktree, gitDir, commonDir: commonDirOf(gitDir), kind: 'file', pointsBack: pointsBack(gitDir, dotGit) }
 }
 
-/** The folder `gitDir` (landed) as a repository without a working tree. */
-export function bareRepository(gitDir: string): Pick<Repository, 'gitDir' | 'commonDir'> {
-  return { gitDir, commonDir: commonDirOf(gitDir) }
+/** The folder `gitDir` (landed) as a repository without a working tree: git runs in the folder itself. */
+export function bareRepository(gitDir: string): Repository {
+  return { worktree: gitDir, gitDir, commonDir: commonDirOf(gitDir), kind: 'folder', pointsBack: true }
 }
 
 /** The nearest `.git` at or above each folder, innermost first: git looks upwards (git-rev-parse(1), --show-toplevel). */
@@ -54,8 +54,8 @@ export function repositoriesAbove(folder: string): Repository[] {
 
 /**
  * Places outside the git folder that its settings make git read or run: `core.hooksPath`, `include.path`, the programs of
- * its commands, and the targets of links at `hooks`, `config` and `info/attributes`. Absolute, unlanded; a program is
- * named only where it is a file, the others whether they exist or not. `homes` are what `~` may mean.
+ * its commands, and the targets of links at `hooks`, `config` and `info/attributes`. Absolute, unlanded, whether they exist or
+ * not; only a word that is no path and names no script has to be an executable file. `homes` are what `~` may mean.
  */
 export function placesNamedBy({ gitDir, commonDir, worktree }: Repository, homes: readonly string[]): string[] {
   const named: string[] = []
@@ -116,8 +116,23 @@ export function placesOfUser(homes: readonly string[]): string[] {
 /** Files that one set of settings may include; git itself stops at a depth of 10. */
 const INCLUDES_MAX = 100
 
+/**
+ * What the settings of the user, and those in `commonDir` where they are to be trusted, name in the working tree `worktree` by a
+ * relative path: hooks and programs that come with whatever tree git is used in. Absolute, there or not.
+ */
+export function placesInTree(
+  worktree: string,
+  { homes, commonDir }: { readonly homes: readonly string[]; readonly commonDir: string | null },
+): string[] {
+  const settings = [...userSettings(homes), ...(commonDir === null ? [] : [join(commonDir, 'config')])]
+  const places = placesInSettings(settings, { homes, worktree, sure: true })
+  return [...new Set(places)].filter(place => place !== worktree && isWithin(place, worktree))
+}
+
 interface Where {
   readonly homes: readonly string[]
+  /** Leaves out words that could be names of files in the tree, and are programs of the PATH more likely. */
+  readonly sure?: true
   /** What relative places are relative to, but those of an include; null: they name nothing. */
   readonly worktree: string | null
 }
@@ -151,17 +166,32 @@ function spelled(value: string, base: string | null, homes: readonly string[]): 
 
 /**
  * The words of a command that are programs: git gives it to a shell, so any of them may be what runs. A plain word that
- * is neither executable nor a script by its name is taken for an argument.
+ * is neither executable nor a script by its name is taken for an argument; a path counts before anything is there.
  */
-function programsIn(command: string, { homes, worktree }: Where): string[] {
+function programsIn(command: string, where: Where): string[] {
   const words = command.split(/[\s"'!;&|()<>`]+/).filter(word => word !== '')
-  return words.flatMap(word => spelled(word, worktree, homes).filter(path => isProgram(path, word)))
+  return words.flatMap((word, at) =>
+    spelled(word, where.worktree, where.homes).filter(path => isProgram(path, word, { ...where, first: at === 0 })),
+  )
 }
 
-function isProgram(path: string, word: string): boolean {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat?.isFile() !== true) return false
-  return word.includes('/') || (stat.mode & 0o111) !== 0 || /\.(?:[cm]?[jt]s|p[hly]p?|rb|sh)$/.test(word)
+/** `first`: the word is the command, which is looked for in the PATH when it has no slash. */
+function isProgram(path: string, word: string, { sure, first }: Where & { readonly first: boolean }): boolean {
+  const stat = followed(path)
+  if (stat !== null && !stat.isFile()) return false
+  if (word.includes('/')) return true
+  const script = /\.(?:[cm]?[jt]s|p[hly]p?|rb|sh)$/.test(word)
+  if (script && !first) return true
+  return sure !== true && stat !== null && (script || (stat.mode & 0o111) !== 0)
+}
+
+function followed(path: string): Stats | null {
+  try {
+    return statSync(path)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return null
+  }
 }
 
 /**
@@ -178,8 +208,8 @@ export function gitFolderAround(folder: string): string | null {
 }
 
 function commonDirOf(gitDir: string): string {
-  const line = firstLine(join(gitDir, 'commondir'))
-  return (line === null ? null : folderAt(line, gitDir)) ?? gitDir
+  const path = pathIn(join(gitDir, 'commondir')) ?? null
+  return (path === null ? null : folderAt(path, gitDir)) ?? gitDir
 }
 
 /** A linked working tree is named by the file `gitdir`, a submodule by `core.worktree`; a forged pointer has neither. */
@@ -204,23 +234,4 @@ function folderAt(path: string, cwd: string): string | null {
 
 function firstLine(path: string): string | null {
   return readBounded(path)?.split(/\r?\n/, 1)[0] ?? null
-}
-
-/** Text of a regular file up to the bound; null for anything else. Never waits on a pipe: the file may be anyone's. */
-export function readBounded(path: string): string | null {
-  let fd: number
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch {
-    // Absent or not ours to read: it names no places that we could find, and git as this user reads nothing there either.
-    return null
-  }
-  try {
-    const stat = fstatSync(fd)
-    if (!stat.isFile()) return null
-    const bytes = Buffer.alloc(Math.min(stat.size, GIT_CONFIG_BYTES_MAX))
-    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
-  } finally {
-    closeSync(fd)
-  }
 }

@@ -7,14 +7,17 @@
  *
  * @see gitrepository-layout(5), githooks(5), git-config(1)
  */
-import { type BigIntStats, type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import type { Dirent } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { GIT_CONFIG_BYTES_MAX } from '../bounds.js'
-import { errnoOf, Refusal } from '../errors.js'
+import { Refusal } from '../errors.js'
+import { folded } from '../paths/protected-names.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { executingPairs, gitSettings } from './git-config.js'
-import { readBounded } from './git-guard.js'
-import { isOfGit, NAMES, type Role, roleBelow } from './git-roles.js'
+import { listed, lstatOrNull, readBounded, signOf, targetOf } from './git-files.js'
+import { placesInTree } from './git-guard.js'
+import { GIT_NAMES, isOfGit, questionOf, type Role, roleBelow } from './git-roles.js'
+import { sameFiles } from './same-files.js'
 import { isAside } from './set-aside.js'
 
 /** One reason for which git would obey one file. */
@@ -32,6 +35,8 @@ export interface LookOptions {
   readonly roots: readonly string[]
   /** Landed paths that no process can have changed: a pointer into one of them leads to what was there. */
   readonly covered: ReadonlySet<string>
+  /** Home folders of the user, whose settings git reads. */
+  readonly homes: readonly string[]
   /** Directory entries that are looked at, over all folders of this look. */
   readonly entriesMax: number
   /** Makes a folder listable that is not; false: it stays as it is. Absent: none is. */
@@ -42,6 +47,9 @@ interface Pending {
   readonly path: string
   readonly role: Role
 }
+
+/** Looked into when all else was. */
+const LAST: ReadonlySet<Role> = new Set(['refs', 'plain'])
 
 export class GitLook {
   readonly #obeyed = new Map<string, Obeyed>()
@@ -61,9 +69,9 @@ export class GitLook {
     if (this.#seen.has(top)) return this
     this.#seen.add(top)
     const queue: Pending[] = [{ path: top, role }]
-    for (let at = 0; at < queue.length; at++) {
-      const folder = queue[at]
-      if (folder === undefined) break
+    // Branches come last, of which there can be many.
+    const later: Pending[] = []
+    for (const folder of both(queue, later)) {
       const entries = this.#list(folder.path)
       if (entries === null) this.unlisted.push(folder.path)
       this.#entriesLeft -= entries?.length ?? 0
@@ -73,7 +81,21 @@ export class GitLook {
         )
         return this
       }
-      for (const entry of entries ?? []) this.#entry(entry, folder, entries ?? [], queue)
+      for (const entry of entries ?? []) {
+        const next = this.#entry(entry, folder, entries ?? [])
+        if (next !== null) (LAST.has(next.role) ? later : queue).push(next)
+      }
+    }
+    return this
+  }
+
+  /** The git folder `folder`, by the names that count alone and whatever the bound. */
+  named(folder: string): this {
+    for (const [name, question] of GIT_NAMES) {
+      const path = join(folder, name)
+      const stat = lstatOrNull(path)
+      if (stat?.isSymbolicLink() === true) this.#link(path, name)
+      else if (stat !== null) this[question](path)
     }
     return this
   }
@@ -81,8 +103,9 @@ export class GitLook {
   /** A `.git` that is a file or a link. */
   pointer(path: string): this {
     this.#ownBytes(path)
-    const target = targetOf(path)
-    if (target === null) return this.#obey(path, 'read it, and it cannot be read here', '')
+    const target = targetOf(path, 'gitdir: ')
+    if (target === undefined) return this.#obey(path, 'read it, and it cannot be read here', '')
+    if (target === null) return /gitdir:/i.test(readBounded(path) ?? 'gitdir:') ? this.#obeyOdd(path) : this
     const landing = land(target, { cwd: dirname(path) })
     if (landing instanceof Refusal) return this.#obey(path, `obey what ${target} says`, target)
     const { landed, exists } = landing
@@ -91,24 +114,44 @@ export class GitLook {
     return exists ? this.folder(landed) : this
   }
 
-  #entry(entry: Dirent, { path: folder, role }: Pending, beside: readonly Dirent[], queue: Pending[]): void {
+  /**
+   * The working tree `worktree`, which is new: hooks and programs in it that settings name which were there, those of the user and
+   * those in `commonDir`. What the tree of that one has as well, byte for byte and covered, is what it has checked out.
+   */
+  tree(worktree: string, commonDir: string | null = null): this {
+    const { covered, homes } = this.options
+    const known = commonDir !== null && isIn(join(commonDir, 'config'), covered) ? commonDir : null
+    for (const place of placesInTree(worktree, { homes, commonDir: known })) {
+      const sign = signOf(place)
+      if (sign === '' || isAside(place) || isIn(place, covered) || !this.#isInside(place)) continue
+      const twin = known === null ? null : join(dirname(known), relative(worktree, place))
+      if (twin !== null && isIn(twin, covered) && sameFiles(place, twin)) continue
+      this.#obey(place, 'obey it: settings that were there name it', sign)
+    }
+    return this
+  }
+
+  /** What has to be looked into; null: nothing. */
+  #entry(entry: Dirent, { path: folder, role }: Pending, beside: readonly Dirent[]): Pending | null {
     const path = join(folder, entry.name)
-    if ((role === 'bare' && !isOfGit(entry.name)) || isAside(path)) return
+    if ((role === 'bare' && !isOfGit(entry.name)) || isAside(path)) return null
     if (entry.isSymbolicLink()) {
       this.#link(path, entry.name)
-      return
+      return null
     }
-    const obeys = NAMES[role]?.[entry.name]
-    if (obeys !== undefined && (role !== 'names' || beside.some(({ name }) => name === 'HEAD'))) this[obeys](path)
-    if (!entry.isDirectory()) return
+    const question = questionOf(entry, role, beside)
+    if (question !== undefined) this[question](path)
+    if (!entry.isDirectory()) return null
+    if (role !== 'refs' && entry.name.includes('\ufffd'))
+      this.unseen.push(`not looked at: ${path}, a name that is no UTF-8`)
     const next = roleBelow(entry.name, role, beside)
-    if (next !== null) queue.push({ path, role: next })
+    return next === null ? null : { path, role: next }
   }
 
   /** An old way to write HEAD is the one link that git makes. */
   #link(path: string, name: string): void {
     const target = targetOf(path) ?? ''
-    if (name === 'HEAD' && /^refs\/(?!.*\.\.)/.test(target)) return
+    if (folded(name) === 'head' && /^refs\/(?!.*\.\.)/.test(target)) return
     this.#obey(path, `go through the link to ${target}`, target)
   }
 
@@ -128,6 +171,16 @@ export class GitLook {
     }
   }
 
+  /** Old ways to say where a pull and a push go (gitrepository-layout(5)); git makes the empty folders. */
+  remotes(folder: string): void {
+    const names = this.#list(folder)
+    if (names === null) this.unlisted.push(folder)
+    for (const { name } of names ?? []) {
+      const path = join(folder, name)
+      if (!isAside(path)) this.#obey(path, `take ${name} for a remote`, signOf(path))
+    }
+  }
+
   /** What `git init` copies ends in `.sample` and is not run. The mode is left out: it can be changed. */
   hooks(folder: string): void {
     const hooks = this.#list(folder)
@@ -141,7 +194,7 @@ export class GitLook {
   /** Git makes one in `worktrees/NAME` alone, for the folder two above. */
   commonDir(path: string): void {
     this.#ownBytes(path)
-    const target = targetOf(path)
+    const target = targetOf(path) ?? null
     const landing = target === null ? null : land(target, { cwd: dirname(path) })
     const common = dirname(dirname(dirname(path)))
     const own = join(common, 'worktrees') === dirname(dirname(path))
@@ -152,7 +205,7 @@ export class GitLook {
   /** The `.git` of the working tree that a folder in `worktrees` is for. */
   workingTree(path: string): void {
     this.#ownBytes(path)
-    const target = targetOf(path)
+    const target = targetOf(path) ?? null
     const landing = target === null ? null : land(target, { cwd: dirname(path) })
     if (landing !== null && !(landing instanceof Refusal) && this.#isInside(landing.landed)) return
     this.#obey(path, `take ${target ?? 'it'} for a working tree of its own`, target ?? '')
@@ -162,6 +215,8 @@ export class GitLook {
   alternates(path: string): void {
     const lines = readBounded(path)?.split('\n') ?? ['']
     for (const line of lines.filter(text => text !== '' && !text.startsWith('#'))) {
+      // In quotes it is written with escapes.
+      if (/^"|\ufffd/.test(line)) this.#obey(path, `read objects of ${line}`, line)
       const landing = land(resolve(dirname(dirname(path)), line), { cwd: '/' })
       if (landing instanceof Refusal || !this.#isInside(landing.landed))
         this.#obey(path, `read objects of ${line}`, line)
@@ -175,6 +230,13 @@ export class GitLook {
     }
   }
 
+  /** `git-merge-` is put before its name, and with a slash the whole is a path (gitcommands, git-merge-STRATEGY). */
+  strategy(path: string): void {
+    const text = readBounded(path) ?? '/'
+    if (text.includes('/'))
+      this.#obey(path, 'run the merge strategy that it names when that goes on', text.slice(0, 1000))
+  }
+
   #list(folder: string): Dirent[] | null {
     return listed(folder) ?? (this.options.openUp?.(folder) === true ? listed(folder) : null)
   }
@@ -185,6 +247,11 @@ export class GitLook {
     if (stat?.isFile() === true && stat.nlink > 1n) this.#obey(path, 'obey a file that has other names too', '')
   }
 
+  /** The bound was reached, so that not all was looked at. */
+  get cut(): boolean {
+    return this.#entriesLeft < 0
+  }
+
   /** Nothing of the launches can have changed what is at `path`. */
   isCovered(path: string): boolean {
     return this.options.covered.has(path)
@@ -192,6 +259,10 @@ export class GitLook {
 
   #isInside(landed: string): boolean {
     return this.options.roots.some(root => isWithin(landed, root)) || isIn(landed, this.options.covered)
+  }
+
+  #obeyOdd(path: string): this {
+    return this.#obey(path, 'obey what it says, which is not written as git writes it', '')
   }
 
   /** A folder can be come to in more than one way, so the same is told once. */
@@ -219,38 +290,8 @@ export function isIn(path: string, places: ReadonlySet<string>): boolean {
   }
 }
 
-/** What a link or a file with one line names; null where it is neither. */
-function targetOf(path: string): string | null {
-  try {
-    if (lstatSync(path).isSymbolicLink()) return readlinkSync(path)
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return null
-  }
-  const line = readBounded(path)?.split('\n', 1)[0]
-  return line === undefined ? null : line.replace(/^gitdir:\s*/, '').trim()
-}
-
-/** By name, so that the same tree is told in the same words; null where the folder cannot be listed. */
-function listed(folder: string): Dirent[] | null {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return errnoOf(error) === 'ENOENT' ? [] : null
-  }
-}
-
-function lstatOrNull(path: string): BigIntStats | null {
-  try {
-    return lstatSync(path, { bigint: true })
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return null
-  }
-}
-
-function signOf(path: string): string {
-  const stat = lstatOrNull(path)
-  return stat === null ? '' : [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ')
+/** Of each list also what is put to its end meanwhile. */
+function* both<Item>(first: readonly Item[], second: readonly Item[]): Generator<Item> {
+  yield* first
+  yield* second
 }

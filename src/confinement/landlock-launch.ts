@@ -18,7 +18,7 @@ import { sharedFifos } from '../supervise/shared-fifos.js'
 import { start } from '../supervise/spawn.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
 import { sweptTree } from '../supervise/swept-tree.js'
-import { afterLaunch, beforeLaunch } from './aftermath.js'
+import { afterLaunch, beforeLaunch, withAftermath } from './aftermath.js'
 import type { Call } from './call-list.js'
 import { LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { memoryTooSmall } from './ending.js'
@@ -54,7 +54,7 @@ export async function launchLandlock(
     const failure = await run.words.failure(run.calls)
     const { released, problem } = run.release
     const ending = landlockEnding({ plan, ended, counts, failure, released, problem })
-    return { ...blank, ...report(ended, counts), ending, tampered: afterLaunch(before) }
+    return withAftermath({ ...blank, ...report(ended, counts), ending }, afterLaunch(before))
   } finally {
     // What could not be seen to end stays the guardian's, and may still write there.
     if (!left) {

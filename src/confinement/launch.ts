@@ -16,7 +16,7 @@ import { Pty } from '../supervise/pty.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
 import { start } from '../supervise/spawn.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
-import { afterLaunch, beforeLaunch } from './aftermath.js'
+import { afterLaunch, beforeLaunch, withAftermath } from './aftermath.js'
 import { type GroupCounts, LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { endingOf, memoryTooSmall } from './ending.js'
 import { launchLandlock } from './landlock-launch.js'
@@ -61,7 +61,7 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
     if ('kind' in run) return { ...blank, ending: run }
     const ended = await run.supervised.ended
     await run.release.close()
-    return { ...blank, ...report(plan, run, ended, group?.counts() ?? NO_COUNTS), tampered: afterLaunch(before) }
+    return withAftermath({ ...blank, ...report(plan, run, ended, group?.counts() ?? NO_COUNTS) }, afterLaunch(before))
   } finally {
     guard.over()
     await group?.remove()

@@ -4,23 +4,24 @@
  * for afterwards. A look changes nothing; `aftermath` moves.
  */
 import { lstatSync } from 'node:fs'
-import { basename } from 'node:path'
-import { GRANT_SCAN_ENTRIES_MAX } from '../bounds.js'
+import { basename, dirname } from 'node:path'
+import { GRANT_SCAN_ENTRIES_MAX, PLANTED_SCAN_ENTRIES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { identityOf, sameIdentity } from '../paths/walk.js'
+import { readRepository } from './git-guard.js'
 import { GitLook, isIn, type Obeyed } from './git-look.js'
 import { byPath } from './policy-reach.js'
 import { BARE_REPOSITORY, type FoundName, scanTree, type Unnameable } from './tree-scan.js'
 import type { LandedRule, Policy } from './types.js'
 
 export interface PlantedRequest {
-  readonly policy: Pick<Policy, 'writes' | 'protects' | 'unscanned' | 'gitOpen'>
+  readonly policy: Pick<Policy, 'writes' | 'protects' | 'unscanned' | 'gitOpen' | 'homes'>
   /** Protected names, folded; without `.git` repositories are not looked for either. */
   readonly names: ReadonlySet<string>
   /** Directory entries looked at in each grant, and again in the git folders that appeared there. */
   readonly entriesMax?: number
   /** Makes a folder listable that is not; false: it stays as it is. Absent: none is. */
-  readonly openUp?: (folder: string) => boolean
+  readonly openUp?: (folder: string | Buffer) => boolean
 }
 
 export interface Appeared extends FoundName {
@@ -49,36 +50,47 @@ export function lookForPlanted(request: PlantedRequest): Planted {
 }
 
 function plantedIn(grant: string, request: PlantedRequest): Planted {
-  const { policy, names, entriesMax = GRANT_SCAN_ENTRIES_MAX, openUp } = request
+  const { policy, names, openUp } = request
   const word = policy.unscanned.includes(grant) ? 'found' : 'appeared'
+  // Of what may have been there before nothing is moved, so that a longer look would be for telling alone.
+  const { entriesMax = word === 'found' ? GRANT_SCAN_ENTRIES_MAX : PLANTED_SCAN_ENTRIES_MAX } = request
   const known = stillThere(policy)
-  const scan = scanTree(grant, names, { entriesMax, bareRepositories: 'entered', ...(openUp ? { openUp } : {}) })
+  const scan = scanTree(grant, names, {
+    ...{ entriesMax, bareRepositories: 'entered', enters: folder => !isIn(folder, known) },
+    ...(openUp ? { openUp } : {}),
+  })
   // What lies in a repository that was there is read-only like all of it, or looked at after each launch.
   const fresh = scan.found
     .filter(({ path, name }) => !isIn(path, known) && (name !== BARE_REPOSITORY || names.has('.git')))
     .sort(byPath)
-  const look = gitLook(policy, entriesMax, openUp)
+  const look = gitLook(policy, { ...request, entriesMax })
   for (const item of fresh) lookAt(item, look)
-  const unlisted = [...new Set([...scan.unread, ...look.unlisted])]
+  const unnamed = scan.unnameable.filter(({ raw }) => raw === null).map(({ path }) => path)
+  const unlisted = [...new Set([...scan.unread, ...unnamed, ...look.unlisted])]
   return {
     appeared: fresh.map(item => ({ ...item, word })),
     obeyed: look.obeyed.map(item => ({ ...item, word })),
-    unnameable: scan.unnameable.map(item => ({ ...item, word })),
+    unnameable: scan.unnameable.filter(({ raw }) => raw !== null).map(item => ({ ...item, word })),
     unseen: [
       ...look.unseen,
-      ...unlisted.map(folder => `not looked at: ${folder}, which cannot be listed`),
+      ...unlisted.map(unlistedLine),
       ...(scan.cut ? [`not looked at: what lies deeper in ${grant}, which holds more than ${entriesMax} entries`] : []),
     ],
   }
 }
 
+/** Of a folder of which nothing is known. */
+export function unlistedLine(folder: string): string {
+  return `not looked at: ${folder}, which cannot be listed`
+}
+
 /** A look at git folders of `policy`'s grants. */
 export function gitLook(
   policy: PlantedRequest['policy'],
-  entriesMax: number = GRANT_SCAN_ENTRIES_MAX,
-  openUp?: (folder: string) => boolean,
+  { entriesMax = PLANTED_SCAN_ENTRIES_MAX, openUp }: Pick<PlantedRequest, 'entriesMax' | 'openUp'> = {},
 ): GitLook {
   return new GitLook({
+    homes: policy.homes,
     roots: [...policy.writes, ...policy.gitOpen].map(({ path }) => path),
     covered: new Set(policy.protects.filter(isStill).map(({ path }) => path)),
     entriesMax,
@@ -88,9 +100,9 @@ export function gitLook(
 
 /** What `item` is to git, if anything. */
 export function lookAt({ path, name, type }: FoundName, look: GitLook): void {
-  if (name === BARE_REPOSITORY) look.folder(path, 'bare')
-  else if (name === '.git' && type === 'folder') look.folder(path)
-  else if (name === '.git') look.pointer(path)
+  if (name === BARE_REPOSITORY) look.folder(path, 'bare').tree(path)
+  else if (name === '.git' && type === 'folder') look.folder(path).tree(dirname(path))
+  else if (name === '.git') look.pointer(path).tree(dirname(path), readRepository(path)?.commonDir)
 }
 
 /**

@@ -12,6 +12,7 @@ import { folded, PROTECTED_NAMES, protectedNames } from '../paths/protected-name
 import { isWithin, land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
 import {
+  bareRepository,
   gitFolderAround,
   placesNamedBy,
   placesOfUser,
@@ -214,7 +215,10 @@ interface Around {
 
 /** Repositories inside the grant and the ones the grant lies in: both name places that a process may be able to write. */
 function protectRepositories({ scan, grant, ...around }: Scanned & Around, collected: Collected): void {
-  const inside = scan.found.flatMap(({ name, path }) => (name === '.git' ? [readRepository(path)] : []))
+  const inside = scan.found.flatMap(({ name, path }) => {
+    if (name === BARE_REPOSITORY) return [bareRepository(path)]
+    return name === '.git' ? [readRepository(path)] : []
+  })
   for (const repository of [...inside, ...repositoriesAbove(grant.path)]) {
     protectRepository(repository, around, collected)
   }

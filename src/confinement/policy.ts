@@ -127,6 +127,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     gitCommit,
     gitOpen,
     gitNamed: protection.gitNamed,
+    homes: [...facts.homes],
     gitOwner,
     protectStrict: request.protectStrict === true,
     staged: listOf(driver),

@@ -16,7 +16,7 @@ import { type SpawnPlan, start } from '../supervise/spawn.js'
 import type { Extra } from '../supervise/stdio.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
 import { sweptTree } from '../supervise/swept-tree.js'
-import { afterLaunch, beforeLaunch } from './aftermath.js'
+import { afterLaunch, beforeLaunch, withAftermath } from './aftermath.js'
 import { placed } from './seatbelt-plan.js'
 import { heldStdio, isGiven, type LaunchOptions, outsideOf, supervisionOf } from './spawn-plan.js'
 import { CHILD_FDS, type LaunchPlan } from './types.js'
@@ -48,7 +48,7 @@ export async function launchSeatbelt(
     const ended = await supervised.ended
     left = !ended.treeGone
     const ending = endingOf(plan, ended, await stood())
-    return { ...blank, ...report(ended, options), ending, tampered: afterLaunch(before) }
+    return withAftermath({ ...blank, ...report(ended, options), ending }, afterLaunch(before))
   } finally {
     // What could not be seen to end stays the guardian's, and may still write there.
     if (!left) {

@@ -69,6 +69,34 @@ export function setAside(path: string, roots: AsideRoots): string | Refusal {
  * for messages.
  */
 export function setAsideRaw(raw: Buffer, roots: AsideRoots): string | Refusal {
+  return inRawFolder(raw, roots, (folder, name) => {
+    const aside = `${shortened(name.toString())}.planted-${randomHex(8)}`
+    renameSync(Buffer.concat([folder, name]), Buffer.concat([folder, Buffer.from(aside)]))
+    return join(dirname(raw.toString()), aside)
+  })
+}
+
+/** As {@link openUp} for such a path. */
+function openUpRaw(raw: Buffer, roots: AsideRoots): boolean {
+  const done = inRawFolder(raw, roots, (folder, name) => {
+    const fd = openSync(Buffer.concat([folder, name]), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    try {
+      const place = `/proc/self/fd/${fd}`
+      chmodSync(place, (statSync(place).mode & 0o7777) | 0o700)
+      return true
+    } finally {
+      closeSync(fd)
+    }
+  })
+  return done === true
+}
+
+/** Does `act` in the folder of `raw`, held open, with a path to it that ends in a slash. */
+function inRawFolder<Done>(
+  raw: Buffer,
+  roots: AsideRoots,
+  act: (folder: Buffer, name: Buffer) => Done,
+): Done | Refusal {
   const parts = rawComponents(raw)
   const plain = parts.findIndex(part => !isUtf8(part))
   const named = `/${parts.slice(0, plain === -1 ? -1 : plain).join('/')}`
@@ -82,10 +110,7 @@ export function setAsideRaw(raw: Buffer, roots: AsideRoots): string | Refusal {
       fds.push(fd)
       at = Buffer.from(`/proc/self/fd/${fd}/`)
     }
-    const name = parts.at(-1) ?? Buffer.alloc(0)
-    const aside = `${shortened(name.toString())}.planted-${randomHex(8)}`
-    renameSync(Buffer.concat([at, name]), Buffer.concat([at, Buffer.from(aside)]))
-    return join(dirname(raw.toString()), aside)
+    return act(at, parts.at(-1) ?? Buffer.alloc(0))
   } catch (error) {
     return systemRefusal(error, raw.toString())
   } finally {
@@ -109,7 +134,8 @@ function rawComponents(raw: Buffer): Buffer[] {
  * Gives the owner of the folder `path`, when that is us, back what it takes to list it; true when it did. A process closes a
  * folder to keep it from being looked through, and git opens what is in it by name all the same.
  */
-export function openUp(path: string, roots: AsideRoots): boolean {
+export function openUp(path: string | Buffer, roots: AsideRoots): boolean {
+  if (typeof path !== 'string') return openUpRaw(path, roots)
   const folder = openFolder(path, roots.find(root => root.path === path) ?? null, roots)
   if (folder instanceof Refusal) return false
   try {

@@ -4,7 +4,7 @@
  */
 import { type BigIntStats, lstatSync } from 'node:fs'
 import { errnoOf } from '../errors.js'
-import { readBounded } from './git-guard.js'
+import { readBounded } from './git-files.js'
 import type { Policy } from './types.js'
 
 /** By path: identity, mode, size and times, and the bytes of what is small; or null where nothing is. */

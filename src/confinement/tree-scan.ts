@@ -46,7 +46,8 @@ const DEPENDENCY_FOLDERS: ReadonlySet<string> = new Set(['node_modules', '.venv'
 
 interface Pending {
   readonly path: string
-  readonly inDependencies: boolean
+  /** Of the names, `.git` alone counts. */
+  readonly gitOnly: boolean
 }
 
 export interface ScanOptions {
@@ -57,21 +58,26 @@ export interface ScanOptions {
    * too, and the grant may have become one.
    */
   readonly bareRepositories?: 'closed' | 'entered'
-  /** Makes a folder listable that is not; false: it stays as it is. Absent: none is. */
-  readonly openUp?: (folder: string) => boolean
+  /**
+   * Whether a folder with a protected name is looked into, for repositories alone. Absent: none is, which is right where all of
+   * it is going to be covered.
+   */
+  readonly enters?: (folder: string) => boolean
+  /** Makes a folder listable that is not, by its bytes where they are no UTF-8; false: it stays as it is. Absent: none is. */
+  readonly openUp?: (folder: string | Buffer) => boolean
 }
 
 /** Looks through `grant` breadth first, so that a bound cuts the depth and never the top. `names` are folded. */
 export function scanTree(
   grant: string,
   names: ReadonlySet<string>,
-  { entriesMax = GRANT_SCAN_ENTRIES_MAX, bareRepositories = 'closed', openUp }: ScanOptions = {},
+  { entriesMax = GRANT_SCAN_ENTRIES_MAX, bareRepositories = 'closed', enters, openUp }: ScanOptions = {},
 ): TreeScan {
   const found: FoundName[] = []
   const unread: string[] = []
   const unnameable: Unnameable[] = []
   let entriesLeft = entriesMax
-  const queue: Pending[] = [{ path: grant, inDependencies: false }]
+  const queue: Pending[] = [{ path: grant, gitOnly: false }]
   for (let at = 0; at < queue.length; at++) {
     const folder = queue[at]
     if (folder === undefined) break
@@ -86,9 +92,15 @@ export function scanTree(
       found.push({ path: folder.path, name: BARE_REPOSITORY, type: 'folder' })
       if (bareRepositories === 'closed') continue
     }
-    for (const entry of entries) visit(entry, folder, names, found, queue)
+    for (const entry of entries) {
+      const item = visit(entry, folder, names, queue)
+      if (item === null) continue
+      found.push(item)
+      const within = item.name !== '.git' && item.type === 'folder' && enters?.(item.path) === true
+      if (within) queue.push({ path: item.path, gitOnly: true })
+    }
     if (entries.some(isGarbled)) {
-      const raw = scanRaw(folder.path, names, entriesLeft)
+      const raw = scanRaw(folder.path, { names, entriesMax: entriesLeft, openUp })
       unnameable.push(...raw.found)
       entriesLeft = raw.entriesLeft
       if (entriesLeft < 0) return { found, cut: true, unread, unnameable }
@@ -97,14 +109,13 @@ export function scanTree(
   return { found, cut: false, unread, unnameable }
 }
 
-function visit(entry: Dirent, folder: Pending, names: ReadonlySet<string>, found: FoundName[], queue: Pending[]): void {
+/** `entry` where it has a protected name; else null, and a folder is looked into later. */
+function visit(entry: Dirent, folder: Pending, names: ReadonlySet<string>, queue: Pending[]): FoundName | null {
   const path = `${folder.path === '/' ? '' : folder.path}/${entry.name}`
   const name = folded(entry.name)
-  if (names.has(name) && (!folder.inDependencies || name === '.git')) {
-    found.push({ path, name, type: typeOf(entry) })
-  } else if (entry.isDirectory()) {
-    queue.push({ path, inDependencies: folder.inDependencies || DEPENDENCY_FOLDERS.has(name) })
-  }
+  if (names.has(name) && (!folder.gitOnly || name === '.git')) return { path, name, type: typeOf(entry) }
+  if (entry.isDirectory()) queue.push({ path, gitOnly: folder.gitOnly || DEPENDENCY_FOLDERS.has(name) })
+  return null
 }
 
 /** A folder whose name, as text, may be another one: bytes that are no UTF-8 read as U+FFFD. */
@@ -112,11 +123,16 @@ function isGarbled(entry: Dirent): boolean {
   return entry.isDirectory() && entry.name.includes('\ufffd')
 }
 
+interface RawOptions {
+  readonly names: ReadonlySet<string>
+  readonly entriesMax: number
+  readonly openUp: ScanOptions['openUp'] | undefined
+}
+
 /** Looks by bytes through the folders of `parent` whose names are no UTF-8, for what the other scan looks for. */
 function scanRaw(
   parent: string,
-  names: ReadonlySet<string>,
-  entriesMax: number,
+  { names, entriesMax, openUp }: RawOptions,
 ): { readonly found: readonly Unnameable[]; readonly entriesLeft: number } {
   const found: Unnameable[] = []
   let entriesLeft = entriesMax
@@ -125,7 +141,7 @@ function scanRaw(
     .filter(entry => entry.isDirectory() && !isUtf8(entry.name))
     .map(({ name }) => childOf(above, name))
   for (let folder = queue.pop(); folder !== undefined && entriesLeft >= 0; folder = queue.pop()) {
-    const entries = listRaw(folder)
+    const entries = listRaw(folder) ?? (openUp?.(folder) === true ? listRaw(folder) : null)
     entriesLeft -= entries?.length ?? 0
     const path = folder.toString()
     if (entries === null) found.push({ path, raw: null, git: false })

@@ -134,6 +134,8 @@ export interface Policy {
   readonly gitOpen: readonly LandedRule[]
   /** Of `protects` and `watched`, the paths that git obeys because its settings name them. */
   readonly gitNamed: readonly string[]
+  /** Home folders of the user, whose settings git on the host reads. */
+  readonly homes: readonly string[]
   /** A repository that is shown belongs to this other user than the one inside, and git is told to use it all the same; null: none does. */
   readonly gitOwner: number | null
   /** Everything protected that appears is moved aside. */

@@ -18,13 +18,14 @@ import {
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { afterLaunch, beforeLaunch, sweep } from '../../src/confinement/aftermath.js'
+import { afterLaunch, beforeLaunch, sweep, withAftermath } from '../../src/confinement/aftermath.js'
 import { type Boundary, openBoundary } from '../../src/confinement/boundary.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { landPolicy } from '../../src/confinement/policy.js'
 import { openUp, setAside } from '../../src/confinement/set-aside.js'
 import type { Policy, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
+import type { Outcome } from '../../src/outcome.js'
 import { identityOf } from '../../src/paths/walk.js'
 import { DEBIAN, request } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
@@ -111,6 +112,18 @@ t.test('after a launch: what is new at the places that are known', async t => {
       told: ['appeared: inc', 'moved aside: inc to inc.planted: git would obey it: its settings name it'],
     },
     {
+      name: 'a program that was not there',
+      before: repository,
+      make: { 'tools/d': '' },
+      told: ['appeared: tools/d', 'moved aside: tools/d to tools/d.planted: git would obey it: its settings name it'],
+    },
+    {
+      name: 'hooks of a bare repository that are elsewhere',
+      before: at('srv.git', { ...GIT, config: '[core]\n\thooksPath = ../hk\n' }),
+      make: { 'hk/post-receive': '' },
+      told: ['appeared: hk', 'moved aside: hk to hk.planted: git would obey it: its settings name it'],
+    },
+    {
       name: 'a git folder that is another one',
       before: at('.git', GIT),
       make: { '.git/config': EVIL },
@@ -126,11 +139,11 @@ t.test('after a launch: what is new at the places that are known', async t => {
       tree(ws, at('.git', GIT))
     }
     tree(ws, make)
-    t.strictSame(plain(afterLaunch(asked), ws), told, name)
+    t.strictSame(plain(afterLaunch(asked).lines, ws), told, name)
     const names = readdirSync(ws, { recursive: true, encoding: 'utf8' })
     const moved = told.filter(line => line.startsWith('moved aside')).length
     t.equal(names.filter(path => /\.planted-[0-9a-f]{16}$/.test(path)).length, moved, `${name}: nothing is deleted`)
-    const again = sweep(asked.policy, [])
+    const again = sweep(asked.policy, []).lines
     t.notMatch(again.join('\n'), /moved aside/, `${name}: and moved once`)
   }
 })
@@ -245,20 +258,64 @@ t.test('opened git folders: what is new against what was there', async t => {
   for (const { name, change, told } of cases) {
     const { ws, asked } = opened(t)
     change(join(ws, '.git'))
-    const lines = plain(afterLaunch(asked), ws)
+    const lines = plain(afterLaunch(asked).lines, ws)
     t.equal(lines.length, told.length, `${name}: ${lines.join('\n')}`)
     for (const [index, pattern] of told.entries()) t.match(lines[index], pattern, name)
   }
+})
+
+/** Folders in one another, further than one path can name them. */
+const DEEPER = `const { mkdirSync } = require('node:fs'), name = 'd'.repeat(250)
+for (let n = 0; n < 20; n++) { mkdirSync(name); process.chdir(name) }
+mkdirSync('.vscode')`
+
+t.test('what was a git folder is looked at behind any number of entries', async t => {
+  const ws = scratch(t)
+  const folders = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`.git/modules/a/${n}/HEAD`, '']))
+  tree(ws, { ...at('.git', { ...GIT, 'modules/zz/HEAD': '', 'modules/zz/config': '' }), '.git/worktrees/w/HEAD': '' })
+  const asked = beforeLaunch(land(ws, { grants: ['git-commit'] }), 40)
+  tree(ws, { ...folders, '.git/worktrees/w/config.worktree': EVIL, '.git/modules/zz/hooks/post-commit': '' })
+  const { lines, whole } = afterLaunch(asked)
+  t.match(plain(lines, ws).sort(), [
+    /^moved aside: \S+modules\/zz\/hooks\/post-commit to /,
+    /^moved aside: \S+worktrees\/w\/config\.worktree to /,
+    'not looked at: the rest of .git: git folders hold more than 40 entries',
+  ])
+  t.equal(whole, false)
+})
+
+t.test('what may still stand is not said to be kept away', async t => {
+  const ws = scratch(t)
+  const policy = land(ws, { protectStrict: true })
+  const applied = ['nothing-planted', 'tree-ends'] as const
+  const outcome = { tampered: [], confinement: { boundary: 'bubblewrap', applied, gaps: [] } } as unknown as Outcome
+  tree(ws, { '.envrc': '' })
+  const moved = sweep(policy, [])
+  t.match(withAftermath(outcome, moved), { tampered: moved.lines, confinement: { applied } })
+  execFileSync(process.execPath, ['-e', DEEPER], { cwd: ws })
+  t.teardown(() => execFileSync('rm', ['-rf', join(ws, 'd'.repeat(250))]))
+  const told = sweep(policy, [])
+  t.match(told.lines, [/^not looked at: /], 'which a path longer than the kernel takes at once is not')
+  t.match(withAftermath(outcome, told).confinement, {
+    applied: ['tree-ends'],
+    gaps: [{ guarantee: 'nothing-planted' }],
+  })
+  const named = join(ws, 'a\nb')
+  tree(named, { '.envrc': '' })
+  t.ok(
+    sweep(policy, []).lines.every(line => !line.includes('\n')),
+    'and a name makes no line of its own',
+  )
 })
 
 t.test('bytes tell what times do not', async t => {
   const ws = scratch(t)
   tree(ws, { ...at('.git', GIT), '.envrc': 'one' })
   const asked = beforeLaunch(land(ws))
-  t.strictSame(afterLaunch(asked), [])
+  t.strictSame(afterLaunch(asked).lines, [])
   writeFileSync(join(ws, '.envrc'), 'two')
   utimesSync(join(ws, '.envrc'), 1, 1)
-  t.strictSame(plain(afterLaunch(asked), ws), ['changed: .envrc'])
+  t.strictSame(plain(afterLaunch(asked).lines, ws), ['changed: .envrc'])
 })
 
 t.test('moving aside: only names of the judged folders', async t => {
@@ -356,7 +413,10 @@ async function during(boundary: Boundary, inside: string, outside: () => void): 
   const ws = boundary.policy.workspace.path
   const wait = 'touch ready; until [ -e go ]; do sleep 0.02; done'
   const running = boundary.run({ argv: ['sh', '-c', inside.replace('WAIT', wait)], purpose: 'exec' })
-  while (!existsSync(join(ws, 'ready'))) await pause(10)
+  // A launch that is refused never gets there, and has to be told of instead of waited for.
+  let over = false
+  running.finally(() => (over = true)).catch(() => {})
+  while (!over && !existsSync(join(ws, 'ready'))) await pause(10)
   outside()
   writeFileSync(join(ws, 'go'), '')
   const outcome = await running

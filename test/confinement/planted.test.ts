@@ -134,6 +134,76 @@ t.test('what appeared, at any depth', async t => {
       ],
     },
     {
+      name: 'pointers that are not written as git writes them, which it takes whole and others do not',
+      after: {
+        'a/.git': 'gitdir: ../old.git\nx\n',
+        'b/.git': 'gitdir: ../old.git \n',
+        'c/.git': 'gitdir: ../\ufffd\n',
+        'd/.git': 'gitdir:../old.git\n',
+        'e/.git': 'gitdir: ../old.git\r\n\n',
+        'f/.git': '',
+        'old/.git': '->\ufffd',
+      },
+      lines: [
+        ...['a', 'b', 'c', 'd', 'e', 'f', 'old'].map(name => `appeared: ${name}/.git`),
+        ...['a', 'b', 'c', 'd', 'old'].map(
+          name => `git would obey what it says, which is not written as git writes it: ${name}/.git`,
+        ),
+      ],
+    },
+    {
+      name: 'a common folder whose name ends in a line break and more',
+      after: {
+        ...at('r/.git', REPOSITORY),
+        'r/.git/worktrees/w/HEAD': '',
+        'r/.git/worktrees/w/commondir': '../..\nx',
+        'r/.git/worktrees/..\nx/config': '[core]\nfsmonitor = evil\n',
+      },
+      lines: [
+        'appeared: r/.git',
+        'git would run core.fsmonitor: r/.git/worktrees/..\nx/config',
+        'git would obey what it says: r/.git/worktrees/w/commondir',
+      ],
+    },
+    {
+      name: 'names that a folding volume takes for git’s',
+      after: {
+        ...at('x/.GIT', { head: 'ref: refs/heads/m\n', 'Objects/': '', 'Refs/': '' }),
+        'x/.GIT/HOOKS/Pre-Commit': '',
+        'x/.GIT/Config': '[core]\nfsmonitor = evil\n',
+        'x/.GIT/refs/heads/hooks/config': '[core]\nfsmonitor = evil\n',
+      },
+      lines: [
+        'appeared: x/.GIT',
+        'git would run core.fsmonitor: x/.GIT/Config',
+        'git would run the hook Pre-Commit: x/.GIT/HOOKS/Pre-Commit',
+      ],
+    },
+    {
+      name: 'repositories in folders with protected names',
+      after: at('.vscode/a/.git', { ...REPOSITORY, config: '[core]\nfsmonitor = evil\n' }),
+      lines: ['appeared: .vscode', 'appeared: .vscode/a/.git', 'git would run core.fsmonitor: .vscode/a/.git/config'],
+    },
+    {
+      name: 'remotes of the old kind, and what a rebase or a row of picks goes on with',
+      after: at('x/.git', {
+        ...REPOSITORY,
+        'branches/': '',
+        'remotes/origin': 'URL: /elsewhere\n',
+        'rebase-merge/strategy': 'x/../evil\n',
+        'sequencer/opts': '[options]\n\tstrategy = x/../evil\n',
+        'rebase-apply/strategy': 'ort\n',
+        'svn/refs/remotes/trunk': '',
+      }),
+      lines: [
+        'appeared: x/.git',
+        'git would take origin for a remote: x/.git/remotes/origin',
+        ...['rebase-merge/strategy', 'sequencer/opts'].map(
+          name => `git would run the merge strategy that it names when that goes on: x/.git/${name}`,
+        ),
+      ],
+    },
+    {
       name: 'in a repository that was there',
       after: { 'old.git/x/.envrc': '', 'old.git/config': '[core]\nfsmonitor=x' },
       lines: [],
@@ -182,21 +252,53 @@ t.test('bounds say what was not looked at', async t => {
   const ws = scratch(t)
   const empty = landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN)
   tree(ws, Object.fromEntries(Array.from({ length: PLANTED_TOLD_MAX + 20 }, (_, n) => [`d${n}/.envrc`, ''])))
-  const lines = sweep(empty, [])
+  const lines = sweep(empty, []).lines
   t.same([lines.length, lines.at(-1)], [PLANTED_TOLD_MAX, 'and 21 more of this kind'])
+  tree(ws, at('z/.git', { ...REPOSITORY, config: '[core]\nfsmonitor = evil\n' }))
+  t.match(
+    sweep(empty, []),
+    { whole: true, lines: [/^moved aside: \S+z\/\.git\/config to /] },
+    'what was moved comes first',
+  )
+})
+
+/** A home folder whose settings name programs and hooks by relative paths. */
+const USER = '[core]\n\thooksPath = .hooks\n\tpager = less\n[diff "x"]\n\tcommand = sh ./d.sh -x a/b\n'
+
+t.test('settings that were there name places in working trees that are new', async t => {
+  const ws = scratch(t)
+  const home = scratch(t)
+  tree(home, { '.gitconfig': USER })
+  const shared = '#!/bin/sh\necho own\n'
+  tree(ws, {
+    ...at('.git', { ...REPOSITORY, config: '[merge "y"]\n\tdriver = tools/m.sh %A\n', 'worktrees/w/HEAD': 'x' }),
+    ...{ '.git/worktrees/w/commondir': '../..\n', 'tools/m.sh': shared },
+  })
+  const policy = landPolicy(request(ws, { writeSubtrees: ['.'] }), { ...DEBIAN, homes: [home] })
+  tree(ws, {
+    ...at('new', { ...at('.git', REPOSITORY), '.hooks/post-commit': '', 'd.sh': '', less: '', 'tools/m.sh': '' }),
+    ...{ 'w/.git': 'gitdir: ../.git/worktrees/w\n', 'w/tools/m.sh': shared, 'w/d.sh': '' },
+    ...at('bare', { ...REPOSITORY, '.hooks/post-receive': '' }),
+  })
+  chmodSync(join(ws, 'new/less'), 0o755)
+  const obeyed = (): string[] =>
+    lookForPlanted({ policy, names: protectedNames() }).obeyed.map(({ path }) => path.slice(ws.length + 1))
+  t.same(obeyed().sort(), ['bare/.hooks', 'new/.hooks', 'new/d.sh', 'w/d.sh'], 'what is checked out twice is left')
+  writeFileSync(join(ws, 'w/tools/m.sh'), `${shared}evil\n`)
+  t.ok(obeyed().includes('w/tools/m.sh'), 'and what is another one is not')
 })
 
 t.test('what may have been there before is told and left', async t => {
   const ws = scratch(t)
   tree(ws, { 'x/.envrc': '', ...at('y/.git', { ...REPOSITORY, config: '[core]\npager = evil\n' }) })
   const landed = { ...landPolicy(request(ws, { writeSubtrees: ['.'] }), DEBIAN), protects: [], protectStrict: true }
-  t.same(sweep({ ...landed, unscanned: [ws] }, []), [
+  t.same(sweep({ ...landed, unscanned: [ws] }, []).lines, [
     `found: ${ws}/x/.envrc`,
     `found: ${ws}/y/.git`,
     `git would run core.pager: ${ws}/y/.git/config`,
   ])
-  t.same(sweep({ ...landed, writes: [] }, []), [], 'no grant')
-  t.same(sweep({ ...landed, protectStrict: false }, ['.envrc', '.git']), [], 'lifted by name')
+  t.same(sweep({ ...landed, writes: [] }, []).lines, [], 'no grant')
+  t.same(sweep({ ...landed, protectStrict: false }, ['.envrc', '.git']).lines, [], 'lifted by name')
 })
 
 t.test('a folder that cannot be listed is said', { skip: needs('not-root') }, async t => {
@@ -208,7 +310,7 @@ t.test('a folder that cannot be listed is said', { skip: needs('not-root') }, as
   t.same(lookForPlanted({ policy, names: protectedNames() }).unseen, [
     `not looked at: ${ws}/closed, which cannot be listed`,
   ])
-  t.same(sweep(policy, []), [`appeared: ${ws}/closed/.git`], 'it is opened to be looked through')
+  t.same(sweep(policy, []).lines, [`appeared: ${ws}/closed/.git`], 'it is opened to be looked through')
 })
 
 /** Text, and the settings in it as `key=value`; null: git itself gives up on it, and we go on. */
@@ -229,6 +331,11 @@ const TEXTS: readonly (readonly [text: string, settings: readonly string[], git:
   ['[include]\r\npath = "q\\"q"\r\n', ['include.path=q"q'], 'agrees'],
   ['[alias]\nx = "!a\\tb"', ['alias.x=!a\tb'], 'agrees'],
   ['[core]\nhooksPath', ['core.hookspath='], 'agrees'],
+  ['[core]\nhooksPath = " "', ['core.hookspath= '], 'agrees'],
+  ['[core]\nhooksPath = \u00a0', ['core.hookspath=\u00a0'], 'agrees'],
+  ['[core]\nhooksPath = a ""\t', ['core.hookspath=a '], 'agrees'],
+  ['[core]\nhooksPath = a \\\n  \n', ['core.hookspath=a '], 'agrees'],
+  ['[core]\nhooksPath = \t "a\t" \t', ['core.hookspath=a\t'], 'agrees'],
   ['# [core]\n; hooksPath = no\n[core]\n#hooksPath = no', [], 'agrees'],
   ['[core]\n%%\npager = x', ['core.pager=x'], 'gives up'],
   ['[core]\nx = "a\npager = x', ['core.x=a', 'core.pager=x'], 'gives up'],
@@ -299,11 +406,29 @@ t.test('settings that name places, and settings that execute', async t => {
   for (const key of executes) t.equal(executingPairs(written(key, 'evil')).length, 1, key)
   for (const [key, value] of [
     ['alias.x', '!evil'],
+    // Each of them runs a program, writes a file or sets what will.
+    ['alias.x', 'grep -Oevil .'],
+    ['alias.x', 'rebase -x evil'],
+    ['alias.x', '--exec-path=evil pull'],
+    ['alias.x', 'log --output=/home/x/.profile'],
+    ['alias.x', 'config core.pager evil'],
+    ['alias.x', 'bisect run evil'],
+    ['alias.x', 'log -1 --ext-diff'],
+    ['merge.tool', '../../../../evil'],
+    ['diff.guitool', 'a/b'],
+    ['submodule.x.update', '!evil'],
+    ['pager.log', 'evil'],
+    ['core.hooksPath', '" "'],
     ['core.fsmonitor', './true'],
   ] as const)
     t.equal(executingPairs(written(key, value)).length, 1, key)
   for (const [key, value] of [
     ['alias.x', 'log'],
+    ['alias.x', 'log --graph --oneline -n 10 HEAD~3'],
+    ['alias.x', 'status -sb'],
+    ['merge.tool', 'vimdiff'],
+    ['submodule.x.update', 'rebase'],
+    ['pager.branch', 'false'],
     ['core.fsmonitor', 'true'],
     ['core.bare', 'false'],
     ['remote.origin.url', 'x'],

@@ -80,6 +80,7 @@ export function policy(parts: Partial<Policy> = {}): Policy {
     gitCommit: false,
     gitOpen: [],
     gitNamed: [],
+    homes: [],
     gitOwner: null,
     protectStrict: false,
     staged: [],
