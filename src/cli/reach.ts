@@ -1,6 +1,7 @@
 /** What the file tools may reach: from the landed policy where a boundary stands, from the flags alone where none does. */
 import { landAsked, landHides } from '../confinement/policy-hides.js'
 import { everyHome } from '../confinement/policy-host.js'
+import { refuseWritableLinks } from '../confinement/policy-reach.js'
 import type { HostFacts, LandedRule, Policy, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import { indexControlFiles, NO_CONTROL_FILES } from '../paths/control-files.js'
@@ -44,6 +45,7 @@ type Reading = Pick<Policy, 'workspace' | 'reads' | 'hides' | 'hiddenElsewhere'>
 /** Without a boundary the same is hidden as with one: what `--hide` names, and the secrets of what is opened. */
 function readingOnly(request: PolicyRequest, cwd: string, facts: ReachOptions['facts']): Reading {
   const workspace = workspaceRule(request.workspace, cwd)
+  refuseWritableLinks(request, workspace, [])
   const reads = [workspace, ...request.read.map(path => ruleOf(path, `--read ${path}`, cwd))]
   const asked = landAsked(
     request.hide,

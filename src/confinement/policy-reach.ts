@@ -169,21 +169,27 @@ export function landWrites(request: PolicyRequest, workspace: LandedRule): Lande
 }
 
 /**
- * Throws `crosses-writable-link` for a place that is opened or hidden through a link inside a write grant: what is confined could point
- * it elsewhere, at a secret or at the socket of an engine, and the next run with the same flags would follow.
+ * Throws `crosses-writable-link` for a place that is opened through a link in the workspace, or hidden through one in a write grant: what
+ * is confined could point it elsewhere, at a secret or at the socket of an engine, and this run or the next one would follow. The
+ * workspace counts as written by it even where nothing is granted now, because an earlier run may have had more.
  */
-export function refuseWritableLinks(request: PolicyRequest, writes: readonly LandedRule[]): void {
+export function refuseWritableLinks(
+  request: PolicyRequest,
+  workspace: LandedRule,
+  writes: readonly LandedRule[],
+): void {
   const { read, hide, allowSockets = [], driver } = request
-  const places: (readonly [rule: string, path: string])[] = [
-    ...read.map(path => [`--read ${path}`, path] as const),
-    ...hide.map(path => [`--hide ${path}`, plainPart(path)] as const),
-    ...allowSockets.map(path => [`--allow-socket ${path}`, path] as const),
-    ...(driver === undefined ? [] : [[`--driver ${driver}`, driver] as const]),
+  const all = [workspace, ...writes]
+  const places: (readonly [rule: string, path: string, writable: readonly LandedRule[]])[] = [
+    ...read.map(path => [`--read ${path}`, path, all] as const),
+    ...hide.map(path => [`--hide ${path}`, plainPart(path), writes] as const),
+    ...allowSockets.map(path => [`--allow-socket ${path}`, path, all] as const),
+    ...(driver === undefined ? [] : [[`--driver ${driver}`, driver, all] as const]),
   ]
-  for (const [rule, path] of writes.length === 0 ? [] : places) {
+  for (const [rule, path, writable] of places) {
     const landing = land(path, { cwd: process.cwd() })
     // Who lands it for good refuses it in better words.
-    const refusal = landing instanceof Refusal ? null : writableLinkRefusal(landing, writes, `${rule}: `)
+    const refusal = landing instanceof Refusal ? null : writableLinkRefusal(landing, writable, `${rule}: `)
     if (refusal !== null) throw refusal
   }
 }

@@ -59,7 +59,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   if (facts.cgroup.rootProblem !== undefined) throw cgroupRefusal(request.cgroupRoot, facts.cgroup.rootProblem)
   const workspace = landWorkspace(request.workspace, facts)
   const writes = landWrites(request, workspace)
-  refuseWritableLinks(request, writes)
+  refuseWritableLinks(request, workspace, writes)
   const gitCommit = grantsGitCommit(request)
   const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes, gitCommit })
   const { gitOpen } = protection

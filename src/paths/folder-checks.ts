@@ -171,7 +171,7 @@ function noWritableLink({ landing, rules }: Judged): Refusal | null {
   return writableLinkRefusal(landing, rules.writes)
 }
 
-/** A link inside a write grant can be pointed elsewhere, before the next launch or the next run: `crosses-writable-link`, or null. */
+/** A link inside one of `writes` can be pointed elsewhere, before the next launch or the next run: `crosses-writable-link`, or null. */
 export function writableLinkRefusal(landing: Landing, writes: FolderRules['writes'], rule = ''): Refusal | null {
   const link = landing.links.find(({ path, above }) =>
     writes.some(root => isWithin(path, root.path) || above.some(step => sameIdentity(step.identity, root.identity))),

@@ -1,5 +1,5 @@
 /** What the file tools may reach, with a boundary and without. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fileReach } from '../../src/cli/reach.js'
@@ -60,12 +60,14 @@ t.test('a home folder as the workspace of a run that only reads keeps its secret
 
 t.test('what cannot be opened refuses', async t => {
   const { ws } = reading(t, false)
+  symlinkSync('../notes', join(ws, 'planted'))
   for (const [parts, code] of [
     [{ workspace: join(ws, 'none') }, 'workspace-unusable'],
     [{ workspace: join(ws, 'a') }, 'workspace-unusable'],
     [{ read: [join(ws, 'none')] }, 'missing'],
     [{ hide: [join(ws, '*(a)')] }, 'unsupported-rule'],
     [{ hide: [ws] }, 'hidden'],
+    [{ read: [join(ws, 'planted')] }, 'crosses-writable-link'],
   ] as const) {
     try {
       fileReach({ request: request(ws, parts), policy: null, writeScope: [], cwd: '/', facts: facts([]) })
