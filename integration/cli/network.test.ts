@@ -4,11 +4,12 @@
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { NetworkDenial } from '../../src/outcome.js'
 import { type Need, needs } from '../../test/support/needs.js'
@@ -82,13 +83,15 @@ interface Ran {
   readonly denied: readonly NetworkDenial[]
 }
 
+let launches = 0
+
 /** `harness exec` with both places open. */
 async function inside(
   { ws, http, https }: Site,
   argv: readonly string[],
   options: readonly string[] = [],
 ): Promise<Ran> {
-  const outcome = ['--outcome-file', join(dirname(ws.path), `outcome-${http}.json`)]
+  const outcome = ['--outcome-file', join(dirname(ws.path), `outcome-${http}-${++launches}.json`)]
   const hosts = ['--allow-host', `127.0.0.1:${http}`, '--allow-host', `127.0.0.1:${https}`]
   const ran = await harness(['exec', ...hosts, ...outcome, ...options, '--', ...argv], {
     cwd: ws.path,
@@ -98,6 +101,33 @@ async function inside(
     network_denied?: NetworkDenial[]
   }
   return { ...ran, denied }
+}
+
+async function until<Value>(look: () => Value | undefined): Promise<Value> {
+  for (let at = 0; at < 600; at++) {
+    const found = existing(look)
+    if (found !== undefined) return found
+    await sleep(50)
+  }
+  throw new Error('it did not come')
+}
+
+function existing<Value>(look: () => Value): Value | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Empty where the process has gone. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function all(...names: readonly Need[]): { readonly skip: false | string } {
@@ -254,6 +284,41 @@ t.test('node: fetch goes through the proxy where this Node reads its variables',
   const reads = Number(process.versions.node.split('.')[0]) >= 24
   t.match(ran, { status: 0, stdout: reads ? 'hello\n' : 'ECONNREFUSED\n', denied: [] }, ran.stderr)
 })
+
+t.test(
+  'a listener and a token are of one launch: neither is the host’s, and nobody inside holds the listener',
+  all('curl'),
+  async t => {
+    const s = await site(t)
+    const waits = `echo "$HTTP_PROXY" >out/first; while [ ! -e out/go ]; do sleep 0.05; done; curl -sS http://127.0.0.1:${s.http}/hello`
+    mkdirSync(join(s.ws.path, 'out'))
+    const first = inside(s, ['sh', '-c', waits], ['--process-write-subtree', 'out'])
+    const proxy = await until(() => /^http:\S+(?=\n)/.exec(readFileSync(join(s.ws.path, 'out/first'), 'utf8'))?.[0])
+    t.teardown(() => s.ws.write('out/go', ''))
+    const { port, password } = new URL(proxy)
+    t.match(password, /^[0-9a-f]{48}$/)
+    const refused = await new Promise(resolve =>
+      connect(Number(port), '127.0.0.1').once('connect', resolve).once('error', resolve),
+    )
+    t.match(refused, { code: 'ECONNREFUSED' }, 'on the loopback of the host nobody listens there')
+    const lists = readdirSync('/proc')
+      .filter(name => /^\d+$/.test(name))
+      .map(pid => textOf(`/proc/${pid}/cmdline`))
+    t.notOk(
+      lists.some(words => words.includes(password)),
+      'no argument list holds the token',
+    )
+    const ask = `curl -sS -o /dev/null -w '%{http_code} ' -x ${proxy} http://127.0.0.1:${s.http}/hello`
+    const second = await inside(s, ['sh', '-c', `${ask}; ls -l /proc/[0-9]*/fd | grep -c 'socket:'`])
+    t.match(
+      second,
+      { status: 1, stdout: '407 0\n', denied: [{ why: 'bad-token' }] },
+      'another launch has another token',
+    )
+    s.ws.write('out/go', '')
+    t.match(await first, { status: 0, stdout: 'hello\n', denied: [] })
+  },
+)
 
 t.test('a run tells what was denied: in the record, to the model, and in the operator’s log', all('curl'), async t => {
   const s = await site(t)
