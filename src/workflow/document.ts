@@ -54,22 +54,25 @@ export function flowOf(tree: Placed, file: string): Flow {
       flow.required('id'),
       `the id of the flow is empty, longer than ${FLOW_ID_CHARS_MAX} characters or holds a control character: give it a short name`,
     )
-  const root = groupOf({ reader, count: 0 }, flow.required('root'), { above: [] })
+  const root = groupOf({ reader, count: 0 }, flow.required('root'), { above: '', depth: 0 })
   return { id, root }
 }
 
 interface Where {
-  /** Ids of the groups that hold it, from the root. */
-  readonly above: readonly string[]
+  /** Path of the group that holds it; empty: it is the root. */
+  readonly above: string
+  /** Groups that hold it. */
+  readonly depth: number
 }
 
-function nodeOf(read: Read, value: Placed, { above }: Where): Node {
+function nodeOf(read: Read, value: Placed, where: Where): Node {
   const { reader } = read
+  const { above } = where
   read.count += 1
   if (read.count > FLOW_NODES_MAX)
     throw reader.bad(value, `there are more than ${FLOW_NODES_MAX} nodes: divide the flow`)
-  const node = reader.object(value, `a node of ${above.join('.')}`, NODE_KEYS)
-  if (node.get('nodes') !== undefined) return groupOf(read, value, { above })
+  const node = reader.object(value, `a node of ${above}`, NODE_KEYS)
+  if (node.get('nodes') !== undefined) return groupOf(read, value, where)
   const stray = node.get('repeat') ?? node.get('gives')
   if (stray !== undefined) {
     const what = node.get('repeat') === undefined ? 'gives' : 'repeat'
@@ -79,17 +82,17 @@ function nodeOf(read: Read, value: Placed, { above }: Where): Node {
     )
   }
   const id = idOf(reader, node.required('id'))
-  const path = [...above, id].join('.')
+  const path = `${above}.${id}`
   return readStep(reader, { id, path, needs: needsOf(reader, node.get('needs'), path), run: node.get('run') })
 }
 
-function groupOf(read: Read, value: Placed, { above }: Where): Group {
+function groupOf(read: Read, value: Placed, { above, depth }: Where): Group {
   const { reader } = read
-  const isRoot = above.length === 0
-  const node = reader.object(value, isRoot ? 'the root' : `a group of ${above.join('.')}`, GROUP_KEYS)
+  const isRoot = depth === 0
+  const node = reader.object(value, isRoot ? 'the root' : `a group of ${above}`, GROUP_KEYS)
   const id = idOf(reader, node.required('id'))
-  const path = [...above, id].join('.')
-  if (above.length >= FLOW_DEPTH_MAX)
+  const path = isRoot ? id : `${above}.${id}`
+  if (depth >= FLOW_DEPTH_MAX)
     throw reader.bad(value, `${path} lies deeper than ${FLOW_DEPTH_MAX} groups: write the flow flatter`)
   const given = node.get('gives')
   if (isRoot && given !== undefined)
@@ -97,7 +100,7 @@ function groupOf(read: Read, value: Placed, { above }: Where): Group {
   const needs = needsOf(reader, node.get('needs'), path)
   if (isRoot && needs.length > 0) throw reader.bad(value, `${path} is the root, which has no siblings to need`)
   const places = nodesOf(reader, node.required('nodes'), path)
-  const nodes = places.map(place => nodeOf(read, place, { above: [...above, id] }))
+  const nodes = places.map(place => nodeOf(read, place, { above: path, depth: depth + 1 }))
   const layers = orderOf(reader, { path, nodes, places })
   return {
     kind: 'group',
@@ -133,6 +136,7 @@ function namesOf(
   value: Placed | undefined,
   { what, example }: { readonly what: string; readonly example: string },
 ): readonly string[] {
+  if (value === undefined) return []
   const seen = new Set<string>()
   for (const item of reader.list(value, what, example)) {
     const name = reader.text(item, `an entry of ${what}`)

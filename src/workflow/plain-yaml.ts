@@ -5,6 +5,7 @@
  */
 import { FLOW_TREE_DEPTH_MAX, FLOW_TREE_NODES_MAX } from '../bounds.js'
 import type { Member, Place, Placed } from '../hooks/strict-json.js'
+import { afterSpaces, beforeSpaces, keyAt, quotedAt, wordEnd } from './plain-signs.js'
 
 interface Line {
   /** 1-based. */
@@ -15,11 +16,7 @@ interface Line {
   readonly text: string
 }
 
-/** Letters that mean nothing to YAML wherever they stand, in a word that does not begin with a sign. */
-const WORD = /[A-Za-z0-9_./][A-Za-z0-9_./()=+;'?!^$ -]*/y
-const KEY = /([A-Za-z_][A-Za-z0-9_-]*):(?: +|$)/y
-const QUOTED = /"([^"\\]*)"|'([^']*)'(?!')/y
-const NOTHING = /^(?:null|Null|NULL)$/
+const NOTHING: ReadonlySet<string> = new Set(['null', 'Null', 'NULL'])
 /** Anything but printable text of the basic plane, newlines, and the mark that may stand before it. */
 const ODD = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/
 
@@ -29,8 +26,9 @@ export function readPlainYaml(text: string): Placed | null {
   const lines: Line[] = []
   for (const [at, raw] of text.split('\n').entries()) {
     // Spaces alone: to YAML every other blank is a letter of the word beside it.
-    const [from, to] = [skip(raw, 0, 1), skip(raw, raw.length - 1, -1) + 1]
-    if (from < to && raw[from] !== '#') lines.push({ number: at + 1, indent: from, text: raw.slice(from, to) })
+    const from = afterSpaces(raw, 0)
+    if (from === raw.length || raw[from] === '#') continue
+    lines.push({ number: at + 1, indent: from, text: raw.slice(from, beforeSpaces(raw, from, raw.length)) })
   }
   try {
     return new PlainReader(lines).document()
@@ -77,7 +75,7 @@ class PlainReader {
     const items: Placed[] = []
     for (let line: Line | undefined = first; line?.indent === first.indent; line = this.#line) {
       if (!line.text.startsWith('- ')) throw NOT_PLAIN
-      const rest = line.text.slice(skip(line.text, 2, 1))
+      const rest = line.text.slice(afterSpaces(line.text, 2))
       const indent = line.indent + line.text.length - rest.length
       if (rest.startsWith('- ')) throw NOT_PLAIN
       if (keyAt(rest, 0) === null) items.push(this.#inline(line, indent, depth + 1))
@@ -146,11 +144,18 @@ class Inline {
     const sign = this.line.text[this.at]
     if (sign === '[') return { kind: 'array', items: this.#listed(']', () => this.value(depth + 1)), place }
     if (sign === '{') return { kind: 'object', members: this.#members(depth), place }
-    const quoted = this.#take(QUOTED)
-    if (quoted !== null) return { kind: 'string', value: quoted[1] ?? quoted[2] ?? '', place }
-    const word = this.#take(WORD)?.[0].trimEnd()
-    if (word === undefined) throw NOT_PLAIN
-    return NOTHING.test(word) ? { kind: 'null', value: null, place } : { kind: 'string', value: word, place }
+    const quoted = quotedAt(this.line.text, this.at)
+    if (quoted === null) return this.#word(place)
+    this.at = quoted.end
+    return { kind: 'string', value: quoted.words, place }
+  }
+
+  #word(place: Place): Placed {
+    const from = this.at
+    this.at = wordEnd(this.line.text, from)
+    if (this.at === from) throw NOT_PLAIN
+    const value = this.line.text.slice(from, beforeSpaces(this.line.text, from, this.at))
+    return NOTHING.has(value) ? { kind: 'null', value: null, place } : { kind: 'string', value, place }
   }
 
   #members(depth: number): Member[] {
@@ -186,14 +191,7 @@ class Inline {
   }
 
   #spaces(): void {
-    this.at = skip(this.line.text, this.at, 1)
-  }
-
-  #take(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = this.at
-    const found = pattern.exec(this.line.text)
-    if (found !== null) this.at += found[0].length
-    return found
+    this.at = afterSpaces(this.line.text, this.at)
   }
 
   #place(): Place {
@@ -201,20 +199,6 @@ class Inline {
   }
 }
 
-/** Where the spaces end that stand from `at` on, in one direction. */
-function skip(text: string, at: number, step: 1 | -1): number {
-  let end = at
-  while (text[end] === ' ') end += step
-  return end
-}
-
 function placeOf({ number }: Line, column: number): Place {
   return { line: number, column: column + 1 }
-}
-
-/** A key at `from`, and where its value begins. */
-function keyAt(text: string, from: number): { readonly name: string; readonly end: number } | null {
-  KEY.lastIndex = from
-  const found = KEY.exec(text)
-  return found === null ? null : { name: found[1] ?? '', end: KEY.lastIndex }
 }

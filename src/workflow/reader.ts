@@ -1,13 +1,33 @@
 /** Reads values out of the tree of a flow document, each with its place in what is refused. Pure. */
 import { Refusal } from '../errors.js'
 import { nearest } from '../hooks/nearest.js'
-import { kindOf, type Placed } from '../hooks/strict-json.js'
+import { kindOf, type Member, type Placed } from '../hooks/strict-json.js'
 
-/** The members of one object, all of them known. */
-export interface Members {
-  get(key: string): Placed | undefined
+/** The members of one object, all of them known: few enough to be looked through. */
+export class Members {
+  constructor(
+    private readonly reader: Reader,
+    private readonly value: Extract<Placed, { kind: 'object' }>,
+    private readonly what: string,
+  ) {}
+
+  get(key: string): Placed | undefined {
+    for (const { name, value } of this.value.members) if (name === key) return value
+    return undefined
+  }
+
+  /** The first that is not among `known`. */
+  beside(known: readonly string[]): Member | undefined {
+    for (const member of this.value.members) if (!known.includes(member.name)) return member
+    return undefined
+  }
+
   /** Throws `bad-document` where it is absent. */
-  required(key: string): Placed
+  required(key: string): Placed {
+    const member = this.get(key)
+    if (member !== undefined) return member
+    throw this.reader.bad(this.value, `${this.what} has no "${key}": give it one`)
+  }
 }
 
 export class Reader {
@@ -23,22 +43,15 @@ export class Reader {
   object(value: Placed, what: string, known: readonly string[]): Members {
     if (value.kind !== 'object')
       throw this.bad(value, `${what} is ${kindOf(value)}: write an object with ${known.join(', ')}`)
-    const stray = value.members.find(({ name }) => !known.includes(name))
+    const members = new Members(this, value, what)
+    const stray = members.beside(known)
     if (stray !== undefined) {
       const near = nearest(stray.name, known)
       const help = near === null ? `known here: ${known.join(', ')}` : `did you mean ${near}?`
       const name = JSON.stringify(stray.name.slice(0, 80))
       throw this.bad({ ...stray.value, place: stray.place }, `${what} has the unknown key ${name}: ${help}`)
     }
-    const members = new Map(value.members.map(member => [member.name, member.value]))
-    return {
-      get: key => members.get(key),
-      required: key => {
-        const member = members.get(key)
-        if (member !== undefined) return member
-        throw this.bad(value, `${what} has no "${key}": give it one`)
-      },
-    }
+    return members
   }
 
   text(value: Placed, what: string): string {

@@ -50,16 +50,11 @@ const OWN: Readonly<Record<Step['kind'], readonly string[]>> = {
   operator: ['prompt'],
 }
 const ALL_KEYS = [...COMMON, ...new Set(Object.values(OWN).flat())]
-/** Kind → keys of the other kinds, which it would not read. */
-const STRAY: Readonly<Record<Step['kind'], readonly string[]>> = {
-  llm: others('llm'),
-  command: others('command'),
-  operator: others('operator'),
-}
-
-function others(kind: Step['kind']): readonly string[] {
-  const own = new Set([...COMMON, ...OWN[kind]])
-  return ALL_KEYS.filter(key => !own.has(key))
+/** Kind → keys that it reads. */
+const READ: Readonly<Record<Step['kind'], readonly string[]>> = {
+  llm: [...COMMON, ...OWN.llm],
+  command: [...COMMON, ...OWN.command],
+  operator: [...COMMON, ...OWN.operator],
 }
 
 export interface StepRequest {
@@ -77,16 +72,15 @@ export function readStep(reader: Reader, { id, path, needs, run }: StepRequest):
   const what = `"run" of ${path}`
   const keys = reader.object(run, what, ALL_KEYS)
   const kind = kindIn(reader, keys.get('kind'), what)
-  for (const key of STRAY[kind]) {
-    const stray = keys.get(key)
-    if (stray === undefined) continue
-    const hint = key === 'command' ? 'write kind: command, or leave it out' : 'leave it out'
-    throw reader.bad(stray, `${what}: "${key}" is not read by a step of kind ${kind}: ${hint}`)
+  const stray = keys.beside(READ[kind])
+  if (stray !== undefined) {
+    const hint = stray.name === 'command' ? 'write kind: command, or leave it out' : 'leave it out'
+    throw reader.bad(stray.value, `${what}: "${stray.name}" is not read by a step of kind ${kind}: ${hint}`)
   }
-  const words = (key: string): string | null => wordsOf(reader, keys.get(key), `"${key}" of ${path}`)
-  words('description')
-  const base = { id, needs, state: words('state'), summary: words('summary') }
-  const prompt = words('prompt')
+  wordsOf(reader, keys, 'description', path)
+  const [state, summary] = [wordsOf(reader, keys, 'state', path), wordsOf(reader, keys, 'summary', path)]
+  const base = { id, needs, state, summary }
+  const prompt = wordsOf(reader, keys, 'prompt', path)
   switch (kind) {
     case 'llm':
       return { kind, ...base, prompt, context: contextIn(reader, keys, path), scope: scopeIn(reader, keys, path) }
@@ -108,8 +102,10 @@ function kindIn(reader: Reader, value: Placed | undefined, what: string): Step['
   throw reader.bad(value, `${what}: unknown kind ${JSON.stringify(word.slice(0, 80))}: ${help}`)
 }
 
-function wordsOf(reader: Reader, value: Placed | undefined, what: string): string | null {
+function wordsOf(reader: Reader, keys: Members, key: string, path: string): string | null {
+  const value = keys.get(key)
   if (value === undefined) return null
+  const what = `"${key}" of ${path}`
   const text = reader.text(value, what)
   const bytes = Buffer.byteLength(text)
   if (bytes <= DOCUMENT_BYTES_MAX) return text
