@@ -41,8 +41,11 @@ function unescaped(field: string): string {
 export function mountOf(landed: string, mounts: readonly Mount[]): Mount | null {
   let best: Mount | null = null
   for (const mount of mounts) {
-    const above = mount.point === '/' || landed === mount.point || landed.startsWith(`${mount.point}/`)
-    if (above && (best === null || mount.point.length >= best.point.length)) best = mount
+    const { length } = mount.point
+    if (best !== null && length < best.point.length) continue
+    // Asked for each step of each path, so nothing is made for the comparison.
+    const ends = landed.length === length || landed[length] === '/'
+    if (mount.point === '/' || (ends && landed.startsWith(mount.point))) best = mount
   }
   return best
 }

@@ -382,6 +382,8 @@ t.test('the mount table', async t => {
   t.match(mountOf('/a b/c', mounts), { id: '30', point: '/a b', readOnly: false, type: 'tmpfs' })
   t.match(mountOf('/data/x', mounts), { id: '32', readOnly: true }, 'the later mount covers the earlier')
   t.match(mountOf('/database', mounts), { id: '22' })
+  t.match(mountOf('/a b', mounts), { id: '30' }, 'a mount point itself')
+  t.match(mountOf('/a/x', mounts), { id: '22' }, 'one as long as the name, and another')
   t.equal(mountOf('/x', []), null)
 })
 
