@@ -45,6 +45,12 @@ const COVERED: readonly string[] = [
 const OF_ANOTHER_TREE: readonly string[] = ['HEAD', 'index']
 
 /**
+ * Linked working trees up to which each is covered name by name, five mounts for each. With more of them those that are not opened
+ * are covered whole, because a launch takes seconds for a thousand mounts: git gc cannot shorten their reflogs then.
+ */
+const TREES_BY_NAME_MAX = 32
+
+/**
  * Opens `repositories`. Throws `crosses-writable-link` where a name that has to be covered is a link, which no mount can
  * hold in its place, and the folder codes for what cannot be landed.
  */
@@ -80,7 +86,12 @@ class Opening {
     for (const name of [...COVERED, ...(own ? [] : OF_ANOTHER_TREE)]) this.#cover(join(folder, name))
     const attributes = join(folder, ATTRIBUTES)
     if (!this.covers.has(attributes)) this.absent.push({ path: attributes, source: GIT_COMMIT })
-    for (const path of this.#foldersIn(join(folder, 'worktrees'))) this.gitFolder(path)
+    const trees = this.#foldersIn(join(folder, 'worktrees'))
+    const whole = trees.length > TREES_BY_NAME_MAX
+    for (const path of trees) {
+      if (whole && !this.own.has(path)) this.#cover(path)
+      else this.gitFolder(path)
+    }
     this.#modules(join(folder, 'modules'))
   }
 

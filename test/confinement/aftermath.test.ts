@@ -269,6 +269,24 @@ const DEEPER = `const { mkdirSync } = require('node:fs'), name = 'd'.repeat(250)
 for (let n = 0; n < 20; n++) { mkdirSync(name); process.chdir(name) }
 mkdirSync('.vscode')`
 
+t.test('other working trees are covered name by name up to 32 of them, and then whole', async t => {
+  const coversOf = (count: number): string[] => {
+    const ws = scratch(t)
+    const trees = Array.from({ length: count }, (_, n) => ({
+      ...{ [`.git/worktrees/w${n}/HEAD`]: 'x', [`.git/worktrees/w${n}/index`]: '' },
+      ...{ [`.git/worktrees/w${n}/commondir`]: '../..\n', [`.git/worktrees/w${n}/gitdir`]: '/elsewhere/.git\n' },
+    }))
+    tree(ws, Object.assign({ ...at('.git', GIT) }, ...trees))
+    const { protects } = land(ws, { grants: ['git-commit'] })
+    return protects.map(({ path }) => path.slice(ws.length + 1)).filter(path => path.includes('/w0'))
+  }
+  t.same(
+    coversOf(32),
+    ['HEAD', 'commondir', 'gitdir', 'index'].map(name => `.git/worktrees/w0/${name}`),
+  )
+  t.same(coversOf(33), ['.git/worktrees/w0'])
+})
+
 t.test('what was a git folder is looked at behind any number of entries', async t => {
   const ws = scratch(t)
   const folders = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`.git/modules/a/${n}/HEAD`, '']))
