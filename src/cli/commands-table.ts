@@ -81,7 +81,7 @@ export const COMMANDS: readonly CommandRow[] = [
       'harness doctor',
       'harness doctor --confine bubblewrap --tty --hook-reap namespace',
       'harness doctor --json | jq \'.guarantees[] | select(.status != "held")\'',
-      'docker run --rm IMAGE harness doctor    # which option of the engine is missing',
+      'docker run --rm IMAGE doctor    # which option of the engine is missing',
     ],
   },
   {

@@ -4,7 +4,7 @@
  */
 import type { BoundaryName } from '../outcome.js'
 import { mountOf } from '../paths/mounts.js'
-import { appArmorFix, type Fix, FRESH_PROC, fixFor, USER_NAMESPACES } from './fixes.js'
+import { appArmorFix, BWRAP_LEAST, type Fix, FRESH_PROC, fixFor, olderFix, USER_NAMESPACES } from './fixes.js'
 import { ASKS_ITS_SERVER, coversOfProc, type HostView, type Surroundings } from './surroundings.js'
 import type { HostFacts } from './types.js'
 
@@ -40,9 +40,6 @@ interface Row {
 
 const fixed = (fix: Fix) => () => fix
 const host = (text: string) => fixed({ host: text })
-
-/** The least version whose options we use. */
-const BWRAP_LEAST = [0, 8] as const
 
 const ROWS = {
   docker: {
@@ -98,7 +95,7 @@ const ROWS = {
   'old-bubblewrap': {
     sees: ({ host }) => (isOld(host.bwrap?.version) ? `bubblewrap ${host.bwrap?.version ?? ''}` : null),
     meaning: 'it lacks options that the boundary is made with',
-    fix: ({ host }) => ({ host: `version ${BWRAP_LEAST.join('.')} or later is needed: ${host.installHint}` }),
+    fix: ({ host }) => olderFix({ bwrap: host.bwrap?.path ?? null, installHint: host.installHint }),
   },
   'setuid-bubblewrap': {
     sees: ({ host, view }) => (isSetuid(host, view) ? `${host.bwrap?.path ?? ''} is set-user-id` : null),

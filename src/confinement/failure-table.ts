@@ -11,6 +11,7 @@ import {
   type FixPlace,
   FRESH_PROC,
   MOUNTS,
+  olderFix,
   PIVOT_ROOT,
   UID_MAP,
   USER_NAMESPACES,
@@ -87,6 +88,12 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
     probe: 'uid map',
     cause: 'the sandbox around us shows /proc read-only',
     fix: host('give the surrounding sandbox a fresh /proc, or run outside of it'),
+  },
+  'no-net-admin': {
+    text: /loopback: Failed RTM_NEWADDR: No child processes/,
+    probe: 'network namespace',
+    cause: 'namespaces are made with CAP_SYS_ADMIN here, and CAP_NET_ADMIN is missing',
+    fix: CAPABILITIES,
   },
   'ubuntu-apparmor-loopback': {
     text: /loopback: Failed RTM_NEWADDR/,
@@ -242,13 +249,13 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
     text: /Creating new namespace failed/,
     probe: 'namespaces',
     cause: 'this user may make no namespaces',
-    fix: host('run as a user that may make user namespaces, or give the container SYS_ADMIN'),
+    fix: USER_NAMESPACES,
   },
   'old-bwrap': {
     text: /Unknown option (--\S+)/,
     probe: 'options of bubblewrap',
     cause: ([, option = '']) => `this bubblewrap is too old: it does not know ${option}`,
-    fix: (_, { installHint }) => host(`version 0.8 or later is needed: ${installHint}`),
+    fix: (_, place) => olderFix(place),
   },
 }
 

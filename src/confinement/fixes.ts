@@ -40,7 +40,7 @@ export function fixFor(fix: Fix, engine: FixPlace['engine']): string {
 const CALLS = 'clone, unshare, mount, umount2 and pivot_root'
 
 export const USER_NAMESPACES: Fix = {
-  host: 'set sysctl kernel.unprivileged_userns_clone=1 where there is such a setting (Debian), and user.max_user_namespaces above 0',
+  host: 'sudo sysctl -w kernel.unprivileged_userns_clone=1 where there is such a setting (Debian), and sudo sysctl -w user.max_user_namespaces=15000 where that is 0',
   docker: `--security-opt seccomp=FILE, where FILE is Docker’s default profile with ${CALLS} allowed (or --security-opt seccomp=unconfined), and run as an ordinary user: --user 1000:1000`,
   podman: `leave podman’s own seccomp profile in place (no --security-opt seccomp=FILE), or allow ${CALLS} in FILE`,
   kubernetes: `securityContext.seccompProfile: {type: Localhost, localhostProfile: FILE} with ${CALLS} allowed (or {type: Unconfined}), and runAsUser: 1000`,
@@ -82,6 +82,22 @@ export const CAPABILITIES: Fix = {
   docker: 'leave --cap-add out, or run as an ordinary user: --user 1000:1000',
   podman: 'leave --cap-add out, or run as an ordinary user: --user 1000:1000',
   kubernetes: 'leave capabilities.add out, or runAsUser: 1000',
+}
+
+/**
+ * A group of our own with room for those of launches: a folder with processes in it hands no controller on, so the one that asks
+ * moves into a folder below (cgroups(7), "no internal processes"). The last word takes `--cgroup-root` like any other command.
+ */
+export const DELEGATED_GROUP = `delegate one: systemd-run --user --scope -p Delegate=yes sh -c 'cd /sys/fs/cgroup"$(cut -d: -f3- /proc/self/cgroup)" && mkdir own && echo $$ >own/cgroup.procs && echo "+memory +pids" >cgroup.subtree_control && exec harness doctor --cgroup-root "$PWD"' (as root without --user)`
+
+/** Least version of bubblewrap whose options we use. */
+export const BWRAP_LEAST = [0, 8] as const
+
+/** A package that is too old stays so however often it is installed. */
+export function olderFix({ bwrap, installHint }: Pick<FixPlace, 'bwrap' | 'installHint'>): Fix {
+  return {
+    host: `version ${BWRAP_LEAST.join('.')} or later is needed: ${installHint}; where that package is older still, put a later one in the place of ${bwrap ?? '/usr/bin/bwrap'}, or use --confine landlock`,
+  }
 }
 
 /**

@@ -68,7 +68,8 @@ const ETC_NAMES = [
 /** Folders of /etc known by their beginning: Java reads its security settings there. */
 const ETC_PREFIXES = ['java-', 'ld-musl-'] as const
 
-const PROC_COVERS = ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus'] as const
+/** Below them files change for whoever owns them, without a capability: with uid 0 inside, that is us. Engines keep the same closed. */
+const PROC_COVERS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map(name => `/proc/${name}`)
 
 const PLATFORMS: Readonly<Partial<Record<NodeJS.Platform, HostFacts['platform']>>> = {
   linux: 'linux',
@@ -109,7 +110,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     boundSockets: readBoundSockets(),
     pid1WithoutInit: process.pid === 1,
     container: existsSync('/.dockerenv') || existsSync('/run/.containerenv'),
-    installHint: installCommand(text('/etc/os-release')),
+    installHint: installCommand(text('/etc/os-release'), process.getuid?.() ?? 0),
   })
 }
 

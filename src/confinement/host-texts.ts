@@ -97,22 +97,32 @@ function unescapeMount(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }
 
-const INSTALL: readonly (readonly [id: RegExp, command: string])[] = [
-  [/\b(debian|ubuntu)\b/, 'apt-get install bubblewrap'],
-  [/\b(fedora|rhel|centos)\b/, 'dnf install bubblewrap'],
-  [/\balpine\b/, 'apk add bubblewrap'],
-  [/\barch\b/, 'pacman -S bubblewrap'],
-  [/\bsuse\b/, 'zypper install bubblewrap'],
-  [/\bnixos\b/, 'nix-env -iA nixos.bubblewrap'],
+/** `own`: a package manager of the user's, which takes no rights. */
+interface Install {
+  readonly id: RegExp
+  readonly words: readonly string[]
+  readonly own?: true
+}
+
+const INSTALL: readonly Install[] = [
+  // The lists of a slim image are empty.
+  { id: /\b(debian|ubuntu)\b/, words: ['apt-get update', 'apt-get install -y bubblewrap'] },
+  { id: /\b(fedora|rhel|centos)\b/, words: ['dnf install -y bubblewrap'] },
+  { id: /\b(alpine|wolfi|chainguard)\b/, words: ['apk add bubblewrap'] },
+  { id: /\barch\b/, words: ['pacman -S bubblewrap'] },
+  { id: /\bsuse\b/, words: ['zypper install -y bubblewrap'] },
+  { id: /\bgentoo\b/, words: ['emerge sys-apps/bubblewrap'] },
+  { id: /\bvoid\b/, words: ['xbps-install -S bubblewrap'] },
+  { id: /\bnixos\b/, words: ['nix-env -iA nixos.bubblewrap'], own: true },
+  { id: /\bguix\b/, words: ['guix install bubblewrap'], own: true },
 ]
 
-/** The one command that installs what confinement needs, by os-release(5); a plain sentence where the system is unknown. */
-export function installCommand(osRelease: string): string {
+/** The one line that installs what confinement needs, by os-release(5), for `uid`; a plain sentence where the system is unknown. */
+export function installCommand(osRelease: string, uid: number): string {
   const ids = [...osRelease.matchAll(/^(?:ID|ID_LIKE)=(.*)$/gm)].map(match => match[1] ?? '').join(' ')
-  return (
-    INSTALL.find(([id]) => id.test(ids))?.[1] ??
-    'install the package bubblewrap with the package manager of this system'
-  )
+  const row = INSTALL.find(({ id }) => id.test(ids))
+  if (row === undefined) return 'install the package bubblewrap with the package manager of this system'
+  return row.words.map(words => (uid === 0 || row.own === true ? words : `sudo ${words}`)).join(' && ')
 }
 
 /**

@@ -53,9 +53,12 @@ function described(
   }
 }
 
-/** True where `text` of bubblewrap means that it can mount no fresh /proc here, and nothing else. */
-export function meansNoFreshProc(text: string): boolean {
-  return NO_FRESH_PROC.test(text) || READ_ONLY_PROC.test(text)
+/** Said before 0.8; the boundary with the host's /proc is made without that option. */
+const NO_DISABLING = /^bwrap: Unknown option --disable-userns$/
+
+/** True where `text` of bubblewrap means that something cannot be had here that bubblewrap-hostproc does without, and nothing else. */
+export function hostprocDoesWithout(text: string): boolean {
+  return [NO_FRESH_PROC, READ_ONLY_PROC, NO_DISABLING].some(line => line.test(text))
 }
 
 /**
@@ -78,11 +81,17 @@ const NO_NAMESPACES = [
 const NAMESPACES_USED_UP =
   /^bwrap: Creating new namespace failed: nesting depth or \/proc\/sys\/user\/max_\*_namespaces exceeded \(ENOSPC\)$/
 
+/** A bubblewrap without an option that the boundary is made with: too old, or set-user-id, and so at the next launch too. */
+const UNFIT = [
+  /^bwrap: Unknown option --(?:size|perms|json-status-fd|ro-bind-data|clearenv|args)$/,
+  /^bwrap: (?:The )?--[a-z-]+(?: option)? is not permitted in setuid mode$/,
+] as const
+
 /** Whether user namespaces are given out here at all; `unknown` counts as some. */
 export type NamespaceRoom = 'some' | 'none' | 'unknown'
 
-/** True where `text` of bubblewrap means that no user namespace can be had here, now or later. */
-export function meansNoNamespaces(text: string, room: NamespaceRoom): boolean {
+/** True where `text` of bubblewrap means that it makes no boundary here, now or later. */
+export function meansNoBubblewrap(text: string, room: NamespaceRoom): boolean {
   if (NAMESPACES_USED_UP.test(text)) return room === 'none'
-  return NO_NAMESPACES.some(line => line.test(text))
+  return [...NO_NAMESPACES, ...UNFIT].some(line => line.test(text))
 }

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { Refusal } from '../errors.js'
 import type { BoundaryName } from '../outcome.js'
 import { failurePlace } from './failure-place.js'
-import { knownFailure, meansNoFreshProc, meansNoNamespaces, type NamespaceRoom } from './known-failures.js'
+import { hostprocDoesWithout, knownFailure, meansNoBubblewrap, type NamespaceRoom } from './known-failures.js'
 import type { HostFacts } from './types.js'
 
 /** Of `weaker`, strongest first, what can do without the thing whose lack `text` of a launcher tells; empty: nothing can. */
@@ -16,8 +16,8 @@ export function rungsWithout(
   weaker: readonly BoundaryName[],
   room: NamespaceRoom = namespaceRoom(),
 ): readonly BoundaryName[] {
-  if (meansNoFreshProc(text)) return weaker
-  return meansNoNamespaces(text, room) ? weaker.filter(name => name === 'landlock') : []
+  if (hostprocDoesWithout(text)) return weaker
+  return meansNoBubblewrap(text, room) ? weaker.filter(name => name === 'landlock') : []
 }
 
 /**

@@ -169,7 +169,7 @@ t.test('what bubblewrap says and what to do about it', async t => {
       'user namespace',
       /max_user_namespaces/,
     ],
-    ['bwrap: Creating new namespace failed: Operation not permitted', 'namespaces', /SYS_ADMIN/],
+    ['bwrap: Creating new namespace failed: Operation not permitted', 'namespaces', /--user 1000:1000/],
     ['bwrap: Creating new namespace failed: Resource temporarily unavailable', 'processes', /ulimit -u/],
     ["bwrap: Can't find source path /ws/g: No such file or directory", 'folders', /try again/],
     ["bwrap: Can't mount proc on /newroot/proc: Cannot allocate memory", 'memory', /used up/],
@@ -274,7 +274,7 @@ t.test('which boundary is tried', { skip: needs('linux') }, async t => {
   t.ok(isRefusal(await later.run(), 'program-missing'), 'a program that is not there is said before any launch')
 })
 
-/** What bubblewrap says where it can make no sandbox, by what has to be there for it: see `meansNoNamespaces`. */
+/** What bubblewrap says where it can make no sandbox, by what has to be there for it: see `meansNoBubblewrap`. */
 const NO_SANDBOX = [
   'bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces. See <https://deb.li/bubblewrap> or <file:///usr/share/doc/bubblewrap/README.Debian.gz>.',
   'bwrap: Creating new namespace failed: Operation not permitted',
@@ -289,6 +289,8 @@ const NO_SANDBOX = [
   'bwrap: unmount old root: Operation not permitted',
   "bwrap: Can't set hostname to harness: Operation not permitted",
   'bwrap: Unexpected capabilities but not setuid, old file caps config?',
+  'bwrap: Unknown option --size',
+  'bwrap: The --size option is not permitted in setuid mode',
 ] as const
 
 const USED_UP =
@@ -298,6 +300,8 @@ t.test('from which words Landlock stands in for bubblewrap', async t => {
   const weaker = ['bubblewrap-hostproc', 'landlock'] as const
   for (const text of NO_SANDBOX) t.same(rungsWithout(text, weaker), ['landlock'], text)
   t.same(rungsWithout("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", weaker), weaker)
+  t.same(rungsWithout('bwrap: Unknown option --disable-userns', weaker), weaker, '0.7 has the rest')
+  t.same(rungsWithout('bwrap: Unknown option --read-this', weaker), [], 'none of ours')
   t.same(
     (['none', 'some', 'unknown'] as const).map(room => rungsWithout(USED_UP, weaker, room).length),
     [1, 0, 0],

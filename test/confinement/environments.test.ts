@@ -230,7 +230,10 @@ t.test('what a machine says nothing of is no yes', async t => {
 
 t.test('a fix is told for the engine around, and for all where that is not known', async t => {
   t.match(fixFor(USER_NAMESPACES, 'docker'), /^--security-opt seccomp/)
-  t.match(fixFor(USER_NAMESPACES, null), /^set sysctl/)
+  t.match(
+    fixFor(USER_NAMESPACES, null),
+    /^sudo sysctl -w kernel\.unprivileged_userns_clone=1 .*sudo sysctl -w user\.max_user/,
+  )
   t.match(fixFor(USER_NAMESPACES, 'unknown'), /sysctl.*Docker: .*podman: .*Kubernetes: /)
   t.equal(fixFor({ host: 'only this' }, 'podman'), 'only this')
   t.match(appArmorFix({ bwrap: '/opt/a b/bwrap' }).host, /profile bwrap "\/opt\/a b\/bwrap" flags/)
@@ -259,6 +262,15 @@ t.test('failures are told with what is around', async t => {
       { cause: /apparmor_restrict/, fix: /profile bwrap \/nix\/store\/x-bubblewrap\/bin\/bwrap/ },
       `B01, B02: ${text}`,
     )
+  t.match(
+    knownFailure('bwrap: loopback: Failed RTM_NEWADDR: No child processes', docker),
+    { name: 'no-net-admin', cause: /CAP_NET_ADMIN/, fix: /--user 1000:1000/ },
+    'not Ubuntu’s restriction',
+  )
+  t.match(knownFailure('bwrap: Creating new namespace failed: Operation not permitted', docker), {
+    name: 'no-namespaces',
+    fix: /^--security-opt seccomp=FILE/,
+  })
   t.match(knownFailure('bwrap: The --size option is not permitted in setuid mode', place({})), {
     name: 'setuid-bwrap',
     fix: /u-s \/usr\/bin\/bwrap/,

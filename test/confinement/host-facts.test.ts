@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -19,6 +19,8 @@ t.test('this machine', { skip: needs('linux', 'bubblewrap') }, async t => {
   )
   t.same(facts.pathFolders, [...new Set(facts.pathFolders)], 'no doubles')
   t.ok(facts.homes.every(path => path.startsWith('/')))
+  for (const path of ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map(name => `/proc/${name}`))
+    t.equal(facts.procCovers.includes(path), existsSync(path), `${path} changes for uid 0 without a capability`)
 })
 
 t.test('folders of PATH: landed, absolute, existing, in their order', { skip: needs('linux') }, async t => {
@@ -169,17 +171,23 @@ t.test('home of a uid', async t => {
 
 t.test('the one command that installs bubblewrap', async t => {
   const cases: readonly (readonly [release: string, command: RegExp])[] = [
-    ['ID=debian\n', /^apt-get install bubblewrap$/],
+    ['ID=debian\n', /^apt-get update && apt-get install -y bubblewrap$/],
     ['NAME="Linux Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\n', /^apt-get/],
     ['ID="rocky"\nID_LIKE="rhel centos fedora"\n', /^dnf/],
     ['ID=alpine\n', /^apk add/],
     ['ID=arch\n', /^pacman/],
     ['ID="opensuse-leap"\nID_LIKE="suse opensuse"\n', /^zypper/],
     ['ID=nixos\n', /^nix-env/],
+    ['ID=guix\n', /^guix install/],
+    ['ID=gentoo\n', /^emerge/],
+    ['ID="void"\n', /^xbps-install/],
+    ['ID=wolfi\n', /^apk add/],
     ['', /package manager of this system/],
     ['NAME=debian\n', /package manager of this system/],
   ]
-  for (const [release, command] of cases) t.match(installCommand(release), command, JSON.stringify(release))
+  for (const [release, command] of cases) t.match(installCommand(release, 0), command, JSON.stringify(release))
+  t.equal(installCommand('ID=debian\n', 1000), 'sudo apt-get update && sudo apt-get install -y bubblewrap')
+  t.equal(installCommand('ID=nixos\n', 1000), 'nix-env -iA nixos.bubblewrap')
 })
 
 t.test('HOME is a home, and so is the one of the user database', { skip: needs('linux') }, async t => {

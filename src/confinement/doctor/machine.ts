@@ -5,7 +5,7 @@ import aarch64 from '../../../native-profiles/syscalls-aarch64.json' with { type
 import x86_64 from '../../../native-profiles/syscalls-x86_64.json' with { type: 'json' }
 import { errnoOf, type Refusal } from '../../errors.js'
 import { randomHex } from '../../random.js'
-import { fixFor, USER_NAMESPACES } from '../fixes.js'
+import { DELEGATED_GROUP, fixFor, USER_NAMESPACES } from '../fixes.js'
 import type { Surroundings } from '../surroundings.js'
 import type { HostFacts } from '../types.js'
 import { type RawCall, rawCallsInput, rawCallsProgram, rawCallsResults, SCRATCH } from './raw-calls.js'
@@ -161,7 +161,7 @@ function userNamespaces({ kernel, around }: MachineFacts): Judged {
   if (errno === 0) return held('this user can make one')
   const fix =
     errno === 28
-      ? 'raise sysctl user.max_user_namespaces; inside another sandbox allow nesting there'
+      ? 'sudo sysctl -w user.max_user_namespaces=15000; inside another sandbox allow nesting there (ours: --allow-nesting)'
       : fixFor(USER_NAMESPACES, around.engine)
   return absent(`unshare answers ${USERNS_ERRNO[errno] ?? `errno ${errno}`}`, fix)
 }
@@ -189,15 +189,11 @@ function sandboxExec({ sandboxExec: path }: HostFacts): Judged {
 }
 
 function controlGroup({ cgroup }: HostFacts): Judged {
-  if (cgroup.rootProblem !== undefined)
-    return absent(cgroup.rootProblem, 'name a delegated cgroup v2 folder with --cgroup-root')
+  if (cgroup.rootProblem !== undefined) return absent(cgroup.rootProblem, DELEGATED_GROUP)
   if (cgroup.v2 !== undefined) return held(`version 2 at ${cgroup.v2}`)
   const v1 = Object.keys(cgroup.v1 ?? {})
   if (v1.length > 0) return held(`version 1: ${v1.join(', ')}`)
-  return absent(
-    'no control group can be made here; limits are rlimits',
-    'delegate one: systemd-run --user --scope -p Delegate=yes, then --cgroup-root PATH',
-  )
+  return absent('no control group can be made here; limits are rlimits', DELEGATED_GROUP)
 }
 
 function terminal({ terminal: refusal }: MachineFacts): Judged {
