@@ -74,7 +74,8 @@ function readValue(rest: Rest): string {
       if (blanks < char.length) kept = value.length - blanks
     }
   }
-  return value.slice(0, kept)
+  // As a string of C, which ends there.
+  return value.slice(0, kept).split('\0', 1)[0] ?? ''
 }
 
 const UNESCAPED: Readonly<Record<string, string>> = { '\\\n': '', '\\n': '\n', '\\t': '\t', '\\b': '\b' }

@@ -331,6 +331,7 @@ const TEXTS: readonly (readonly [text: string, settings: readonly string[], git:
   ['[include]\r\npath = "q\\"q"\r\n', ['include.path=q"q'], 'agrees'],
   ['[alias]\nx = "!a\\tb"', ['alias.x=!a\tb'], 'agrees'],
   ['[core]\nhooksPath', ['core.hookspath='], 'agrees'],
+  ['[core]\nhooksPath = a\0b\npager = c', ['core.hookspath=a', 'core.pager=c'], 'gives up'],
   ['[core]\nhooksPath = " "', ['core.hookspath= '], 'agrees'],
   ['[core]\nhooksPath = \u00a0', ['core.hookspath=\u00a0'], 'agrees'],
   ['[core]\nhooksPath = a ""\t', ['core.hookspath=a '], 'agrees'],
