@@ -1,5 +1,5 @@
 /** `harness doctor` as people start it: what it says of this machine, and that it leaves nothing on it. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import t, { type Test } from 'tap'
@@ -36,7 +36,7 @@ t.test('everything that bubblewrap claims is tried and holds', LINUX, async t =>
   const report = JSON.parse(stdout) as DoctorReport
   t.equal(doctorProblem(report), null)
   t.same(held(report), claimed(report), JSON.stringify(report.guarantees.filter(row => row.status !== 'held')))
-  t.ok(held(report).length >= 16)
+  t.ok(held(report).length >= 15)
   for (const { limit, status, mechanism, why } of report.limits)
     t.equal(status, mechanism === 'withheld' ? 'absent' : 'held', `${limit}: ${why}`)
   t.match(report, { version: 1, asked: 'bubblewrap', boundary: 'bubblewrap', verdict: 'holds' })
@@ -81,6 +81,10 @@ t.test('for people: grouped, plain where it is no terminal', LINUX, async t => {
 t.test('what cannot be asked', async t => {
   t.match(await harness(['doctor', '--confine', 'off'], { timeout }), { status: 1, stderr: /confinement-off/ })
   t.match(await harness(['doctor', '--confine', 'nothing'], { timeout }), { status: 1, stderr: /boundary-unknown/ })
+  t.match(await harness(['doctor', '--workspace', '/nowhere/at/all'], { timeout }), {
+    status: 1,
+    stderr: /^refused \[missing\].*does not exist/,
+  })
   t.match(await harness(['doctor', '--json', '--nothing'], { timeout }), { status: 1, stdout: /"kind":"refused"/ })
   const seatbelt = process.platform === 'darwin' ? 'bubblewrap' : 'seatbelt'
   const { status, report } = await reportOf('--confine', seatbelt)
@@ -163,4 +167,34 @@ t.test('the operator’s configuration is for the policy alone', LINUX, async t 
     { status: 'absent', why: /\/nowhere\/socket/ },
   )
   t.same(held(report), claimed(report))
+})
+
+t.test(
+  'a user who is in no database, without HOME',
+  { skip: needs('linux', 'bubblewrap', 'root', 'setpriv') },
+  async t => {
+    const { path, remove } = scratch()
+    t.teardown(remove)
+    chmodSync(path, 0o777)
+    mkdirSync(join(path, 'ws'))
+    const user = ['--reuid', '71234', '--regid', '71234', '--clear-groups']
+    const words = [...user, process.execPath, harnessBin, 'doctor', '--workspace', join(path, 'ws')]
+    const options = {
+      env: { TMPDIR: path },
+      cwd: '/',
+      extendEnv: false,
+      reject: false,
+      stdin: 'ignore',
+      timeout,
+    } as const
+    const { exitCode, stdout, stderr } = await execa('setpriv', words, options)
+    t.equal(exitCode, 0, stderr)
+    t.match(stdout, /uid 71234.*17 guarantees held/s)
+  },
+)
+
+t.test('as few open files as a launch takes', LINUX, async t => {
+  const words = ['-c', 'ulimit -n 64 && exec "$@"', 'sh', process.execPath, harnessBin, 'doctor']
+  const { exitCode, stdout } = await execa('/bin/sh', words, { reject: false, stdin: 'ignore', timeout })
+  t.equal(exitCode, 0, stdout)
 })

@@ -88,14 +88,16 @@ export interface HostQuestions {
 export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions = {}): Promise<HostFacts> {
   const pathFolders = landedFolders((env.PATH ?? '').split(':'))
   const bwrap = trustedProgram('bwrap', env.PATH)
-  const homes = landedFolders([homedir(), homeOfUid(text('/etc/passwd'), process.getuid?.() ?? -1) ?? ''])
+  // A user who is in no database, with no HOME, has none (uv_os_homedir).
+  const own = orNull(homedir) ?? ''
+  const homes = landedFolders([own, homeOfUid(text('/etc/passwd'), process.getuid?.() ?? -1) ?? ''])
   return Promise.resolve({
     platform: PLATFORMS[process.platform] ?? 'other',
     arch: process.arch,
     kernel: release(),
     uid: process.getuid?.() ?? -1,
     gid: process.getgid?.() ?? -1,
-    home: homes[0] ?? homedir(),
+    home: homes[0] ?? (own || '/'),
     homes,
     pointedPlaces: pointedPlaces(env, process.cwd(), existsSync),
     bwrap: bwrap === null ? null : { path: bwrap },
@@ -150,11 +152,7 @@ export function readAccounts(): Accounts {
 }
 
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
+  return orNull(() => readdirSync(folder)) ?? []
 }
 
 /** A program we were handed to run for the facts that cost a process. Returns its standard output, or null if it failed. */
@@ -179,16 +177,16 @@ export async function describeHost(facts: HostFacts, run: HelperRunner): Promise
 
 /** The text of a small file, empty when it cannot be read: every reader of these texts treats that as "says nothing". */
 function text(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
+  return orNull(() => readFileSync(path, 'utf8')) ?? ''
 }
 
 function landed(path: string): string | null {
+  return orNull(() => realpathSync(path))
+}
+
+function orNull<Value>(read: () => Value): Value | null {
   try {
-    return realpathSync(path)
+    return read()
   } catch {
     return null
   }
@@ -252,12 +250,8 @@ function systemRoots(programs: readonly (string | null)[]): HostFacts['systemRoo
 }
 
 function etcFiles(): HostFacts['etcFiles'] {
-  let names: string[] = []
-  try {
-    names = readdirSync('/etc').filter(name => ETC_PREFIXES.some(prefix => name.startsWith(prefix)))
-  } catch {
-    // An /etc that cannot be listed offers nothing by prefix; the fixed names are still tried one by one.
-  }
+  // An /etc that cannot be listed offers nothing by prefix; the fixed names are still tried one by one.
+  const names = namesIn('/etc').filter(name => ETC_PREFIXES.some(prefix => name.startsWith(prefix)))
   return [...ETC_NAMES, ...names.sort()].flatMap(name => {
     const path = join('/etc', name)
     const to = landed(path)

@@ -8,6 +8,7 @@ export interface HostFacts {
   readonly kernel: string
   readonly uid: number
   readonly gid: number
+  /** `/` where there is none; `homes` is empty then. */
   readonly home: string
   /** Every folder that counts as a home of this user: HOME and the one of the user database, landed, without doubles. */
   readonly homes: readonly string[]

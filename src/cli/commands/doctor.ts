@@ -2,13 +2,14 @@
  * `harness doctor`: every guarantee tried for real on this machine. 0 everything asked for holds, 2 some of it does not,
  * 1 could not check.
  */
-import { closeSync, openSync, realpathSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { doctor as examine } from '../../confinement/doctor/doctor.js'
 import { DOCTOR_STATUS } from '../../confinement/doctor/report.js'
 import type { StartSupervisor } from '../../confinement/doctor/stages.js'
 import { describeHost, readHostFacts } from '../../confinement/host-facts.js'
-import type { PolicyRequest } from '../../confinement/types.js'
+import { Refusal } from '../../errors.js'
+import { landPlace } from '../../paths/resolve.js'
 import { closeInherited } from '../../supervise/descriptors.js'
 import { helperOutput, startHelper } from '../../supervise/helper.js'
 import { confineChoice, policyRequest } from '../confinement-options.js'
@@ -31,6 +32,8 @@ export async function doctor({ given }: Invocation, io: Io): Promise<number> {
     controlFiles: controlFiles(given, io),
     programs: programs.length === 0 ? null : programs,
   })
+  const workspace = landPlace(request.workspace, { cwd: io.cwd })
+  if (workspace instanceof Refusal) throw workspace
   const facts = await describeHost(await readHostFacts({ cgroupRoot: request.cgroupRoot }), async (file, args) => {
     const said = await helperOutput(file, args)
     return said?.toString() ?? null
@@ -39,7 +42,7 @@ export async function doctor({ given }: Invocation, io: Io): Promise<number> {
   const report = await examine({
     confine: confine === 'off' ? 'auto' : confine,
     facts,
-    workspace: landed(request.workspace),
+    workspace: workspace.path,
     asked: {
       limits,
       ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
@@ -82,10 +85,6 @@ const POLICY_FLAGS = [
 
 function asksForPolicy(given: Given): boolean {
   return given.isTyped('--workspace') || POLICY_FLAGS.some(flag => given.has(flag))
-}
-
-function landed(folder: PolicyRequest['workspace']): string {
-  return realpathSync(folder)
 }
 
 /** A second one of this program, by the node that runs this one. */

@@ -41,6 +41,19 @@ export interface RunnerRequest {
   readonly stop: AbortSignal
 }
 
+/** Open files with which all launches can be under way at a time; Node raises its own limit to the hard one. */
+const FILES_FOR_MANY = 256
+
+/** Each after the one before it. */
+function oneByOne(launch: DoctorRunner['launch']): DoctorRunner['launch'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return request => {
+    const next = last.then(() => launch(request))
+    last = next.catch(() => undefined)
+    return next
+  }
+}
+
 /** Opens the two boundaries; the refusal of the first that cannot be had. */
 export async function openRunner(request: RunnerRequest): Promise<DoctorRunner | Refusal> {
   const opened = new Map<string, Boundary>()
@@ -58,14 +71,15 @@ export async function openRunner(request: RunnerRequest): Promise<DoctorRunner |
   const [closed, granted] = [await open({ workspace: 'closed' }), await open({ workspace: 'granted' })]
   if (closed instanceof Refusal) return closed
   if (granted instanceof Refusal) return granted
+  const launch: DoctorRunner['launch'] = async launch => {
+    const boundary = await open(launch)
+    if (boundary instanceof Refusal) return boundary
+    const { argv, wallMs, stdout = 'capture' } = launch
+    return boundary.run({ argv, purpose: 'probe', wallMs, graceMs: 0, stdout })
+  }
   return {
     claim: workspace => (workspace === 'closed' ? closed : granted).confinement,
-    async launch(launch) {
-      const boundary = await open(launch)
-      if (boundary instanceof Refusal) return boundary
-      const { argv, wallMs, stdout = 'capture' } = launch
-      return boundary.run({ argv, purpose: 'probe', wallMs, graceMs: 0, stdout })
-    },
+    launch: (request.facts.hardLimits.nofile ?? FILES_FOR_MANY) < FILES_FOR_MANY ? oneByOne(launch) : launch,
     supervisorWords: argv => supervisorWords(request, argv),
     async close() {
       await Promise.all([...opened.values()].map(boundary => boundary.close()))
