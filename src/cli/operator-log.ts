@@ -68,7 +68,11 @@ const LINES: Lines = {
     facts: { path: e.path, moment: e.moment, attempt: e.attempt },
   }),
   'flow-paused': e => ({ level: 'info', text: 'flow paused', facts: { flow: e.flow, path: e.path } }),
-  'flow-finished': ({ kind: _, ...facts }) => ({ level: 'info', text: 'flow finished', facts }),
+  'flow-finished': ({ flow, ran, failed, skipped, retreats, clean }) => ({
+    level: 'info',
+    text: 'flow finished',
+    facts: { flow, ran, failed, skipped, retreats, clean },
+  }),
   'approval-resolved': e =>
     e.approved ? null : { level: 'warn', text: 'call not approved', facts: { call_id: e.call_id } },
   'tool-completed': e =>

@@ -27,6 +27,6 @@ export function holds<Values>(t: Test, property: fc.IRawProperty<Values, false>,
   t.fail(`${what}: HARNESS_FUZZ_SEED=${badSeed}:${counterexamplePath ?? ''}`, {
     counterexample: fc.stringify(counterexample),
     numShrinks,
-    error: String(details.errorInstance ?? 'the property is false'),
+    error: details.errorInstance instanceof Error ? details.errorInstance.message : 'the property is false',
   })
 }
