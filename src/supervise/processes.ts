@@ -122,17 +122,30 @@ function sent(target: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** CAP_SYS_ADMIN (capabilities(7)): what a namespace other than a user namespace takes. */
-const CAP_SYS_ADMIN = 1n << 21n
+/** Bits of capabilities(7): SYS_ADMIN is what a namespace other than a user namespace takes, KILL what a signal to another user does. */
+const [CAP_SYS_ADMIN, CAP_KILL] = [1n << 21n, 1n << 5n]
 
-/** Whether this process could make a pid and a mount namespace without a user namespace. False where it cannot be told. */
-export function mayMakeNamespaces(): boolean {
+/** False where it cannot be told. */
+function hasCapability(bit: bigint): boolean {
   try {
     const set = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1]
-    return set !== undefined && (BigInt(`0x${set}`) & CAP_SYS_ADMIN) !== 0n
+    return set !== undefined && (BigInt(`0x${set}`) & bit) !== 0n
   } catch {
     return false
   }
+}
+
+/** Whether this process could make a pid and a mount namespace without a user namespace. False where it cannot be told. */
+export function mayMakeNamespaces(): boolean {
+  return hasCapability(CAP_SYS_ADMIN)
+}
+
+/**
+ * Whether this process may signal one of `uid`: without that right neither a deadline ends it nor our own end, because the signal of
+ * prctl(2), PR_SET_PDEATHSIG, is sent with our rights (kill(2); Linux kernel/signal.c, `check_kill_permission`).
+ */
+export function maySignal(uid: number): boolean {
+  return uid === process.getuid?.() || process.platform !== 'linux' || hasCapability(CAP_KILL)
 }
 
 /**

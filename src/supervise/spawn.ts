@@ -9,7 +9,7 @@ import { ARGUMENT_BYTES_MAX } from '../bounds.js'
 import { errnoOf } from '../errors.js'
 import { covered } from './descriptors.js'
 import type { FifoPool } from './fifo-pool.js'
-import { signalled } from './processes.js'
+import { maySignal, signalled } from './processes.js'
 import { judgeProgram, type NotStarted, notStarted } from './program.js'
 import { startFailure } from './start-failure.js'
 import { ChildStdio, type StdioPlan } from './stdio.js'
@@ -44,7 +44,7 @@ export async function start(
   supervision: Supervision,
   pool: () => Promise<FifoPool>,
 ): Promise<Supervised | NotStarted> {
-  const refused = judgeWords(plan) ?? (plan.format === 'check' ? judgeProgram(plan.file) : null)
+  const refused = judgeWords(plan) ?? judgeIdentity(plan) ?? (plan.format === 'check' ? judgeProgram(plan.file) : null)
   if (refused !== null) return refused
   const { keptBytes, stderrKeptBytes = keptBytes } = supervision
   let stdio: ChildStdio
@@ -62,6 +62,13 @@ export async function start(
     return child
   }
   return new Supervised(child, stdio, supervision)
+}
+
+/** What could not be ended is not started. */
+function judgeIdentity({ identity }: SpawnPlan): NotStarted | null {
+  if (identity === null || maySignal(identity.uid)) return null
+  const text = `what runs as uid ${identity.uid} could not be ended, because uid 0 has no CAP_KILL here: keep it (--cap-add KILL), or run as that user`
+  return notStarted('no-permission', text)
 }
 
 /** A word with a NUL would be cut short by the kernel, one that is too long fails as the whole list; so both are named here. */

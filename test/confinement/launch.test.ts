@@ -520,6 +520,21 @@ t.test('the grace of a harness inside another is for the whole tree of both', { 
   t.equal(existsSync(join(workspace, 'helped')), true, 'its helper had a grace, although its leader had gone')
 })
 
+t.test(
+  'nothing is started as a user whose processes we could not end',
+  { skip: needs('linux', 'bubblewrap', 'root', 'setpriv') },
+  async t => {
+    const request = { workspace: workspaceFor(NOBODY), writes: ['.'], env: {}, argv: ['touch', 'ran'], repeat: false }
+    const without = ['--bounding-set', '-kill', '--inh-caps', '-kill', process.execPath, fixture('supervise/launcher')]
+    const { stderr } = await finished(program('setpriv', [...without, JSON.stringify(request)]))
+    t.match(stderr, /what runs as uid 65534 could not be ended, because uid 0 has no CAP_KILL here/)
+    t.notOk(existsSync(join(request.workspace, 'ran')))
+    const own = { ...request, workspace: workspaceFor() }
+    const ran = await finished(program('setpriv', [...without, JSON.stringify(own)]))
+    t.ok(existsSync(join(own.workspace, 'ran')), `as uid 0 itself it is: ${ran.stderr}`)
+  },
+)
+
 t.test('P007: a broad kill inside, by name or of all, meets nobody outside', { skip }, async t => {
   const { boundary } = await opened()
   const stop = new AbortController()
