@@ -57,6 +57,13 @@ t.test('what the flags ask for is asked of the machine', LINUX, async t => {
     { status: 'absent', asked: true, why: /nowhere/ },
   )
   t.equal(bad.status, 2)
+  const nowhere = await harness(['doctor', '--json'], { timeout, cwd: '/' })
+  t.match(
+    (JSON.parse(nowhere.stdout) as DoctorReport).machine_checks.find(({ name }) => name === 'policy'),
+    { status: 'absent', asked: false, why: /filesystem root/ },
+    'nothing was asked for here, and it is said all the same',
+  )
+  t.equal(nowhere.status, 0)
   const group = await reportOf('--cgroup-root', path)
   t.equal(group.status, 2, 'a control group that cannot serve')
   t.match(

@@ -57,6 +57,11 @@ async function doctor({ around, words = [], env = {}, filter }: Around) {
   return { status: ran.exitCode, report, row, seen }
 }
 
+/** Whatever was asked for and was not seen to hold. */
+function unheld({ boundaries, guarantees, limits, machine_checks }: DoctorReport) {
+  return [...boundaries, ...guarantees, ...limits, ...machine_checks].filter(row => row.asked && row.status !== 'held')
+}
+
 t.test('B04: parts of /proc are covered, as engines do: the weaker boundary holds, and is said', ROOT, async t => {
   const covers = ['--tmpfs', '/proc/fs', '--ro-bind', '/dev/null', '/proc/keys']
   const { report, row, seen } = await doctor({ around: [...OUTER, ...covers] })
@@ -122,6 +127,53 @@ t.test('uid 0 without CAP_SETFCAP', ROOT, async t => {
     fix: /SETFCAP|ordinary user/,
   })
   t.equal(status, 2)
+})
+
+t.test(
+  'uid 0 as engines leave it, without CAP_SYS_ADMIN: a user namespace that is asked for by name is had',
+  ROOT,
+  async t => {
+    const around = ['setpriv', '--bounding-set', '-sys_admin,-net_admin', '--inh-caps', '-sys_admin,-net_admin', '--']
+    const { status, report } = await doctor({ around })
+    t.match([status, report.boundary], [0, 'bubblewrap'])
+  },
+)
+
+t.test('a sandbox around us that shows /proc read-only', ROOT, async t => {
+  const around = ['bwrap', '--ro-bind', '/', '/', '--dev-bind', '/dev', '/dev', '--bind', at('tmp'), at('tmp'), '--']
+  const { status, report, row } = await doctor({ around })
+  t.match(row('bubblewrap'), {
+    status: 'absent',
+    why: /setting up uid map: Read-only file system/,
+    fix: /fresh \/proc/,
+  })
+  t.match([status, report.boundary], [0, 'landlock'], 'auto comes to what does without')
+})
+
+t.test('a sandbox around us that shows /proc/sys read-only', ROOT, async t => {
+  const { status, report, row } = await doctor({ around: [...OUTER, '--ro-bind', '/proc/sys', '/proc/sys', '--'] })
+  t.match(row('bubblewrap'), { status: 'absent', why: /Can't mount proc|max_user_namespaces: Read-only/ })
+  t.match([status, report.boundary], [0, 'bubblewrap-hostproc'])
+})
+
+t.test('an ordinary user, in two sandboxes of that user’s', ROOT, async t => {
+  const user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--']
+  const one = [
+    'bwrap',
+    '--unshare-user',
+    '--unshare-pid',
+    '--bind',
+    '/',
+    '/',
+    '--dev-bind',
+    '/dev',
+    '/dev',
+    '--proc',
+    '/proc',
+  ]
+  const { status, report } = await doctor({ around: [...user, ...one, '--', ...one, '--'] })
+  t.same(unheld(report), [])
+  t.match([status, report.boundary], [0, 'bubblewrap'])
 })
 
 t.test('bubblewrap that is missing, old, or set-user-id', ROOT, async t => {

@@ -48,7 +48,7 @@ export async function doctor({ given }: Invocation, io: Io): Promise<number> {
       ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
       ...(containerUid === undefined ? {} : { containerUid }),
     },
-    policy: asksForPolicy(given) ? request : null,
+    policy: { request, asked: asksForPolicy(given) },
     wants: {
       tty: given.has('--tty'),
       reapNamespace: given.one('--hook-reap') === 'namespace',
@@ -68,7 +68,7 @@ export async function doctor({ given }: Invocation, io: Io): Promise<number> {
   return DOCTOR_STATUS.unknown
 }
 
-/** What names folders, hosts or sockets: without any of it the policy is the default one, which the attempts have. */
+/** What names folders, hosts or sockets: without any of it nothing of the policy was asked for. */
 const POLICY_FLAGS = [
   ...[
     '--read',

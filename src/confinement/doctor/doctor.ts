@@ -47,8 +47,8 @@ export interface DoctorRequest {
   readonly workspace: string
   /** Of the flags: what the attempts are made with. */
   readonly asked: RunnerRequest['asked']
-  /** The policy that flags ask for, tried with a launch of its own. Null: none does. */
-  readonly policy: PolicyRequest | null
+  /** The policy that a run would have, tried with a launch of its own; `asked`: flags ask for some of it. Null: not tried. */
+  readonly policy: { readonly request: PolicyRequest; readonly asked: boolean } | null
   readonly wants: Wants
   /** Absolute path of the node that runs inside. */
   readonly node: string

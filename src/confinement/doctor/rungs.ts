@@ -92,14 +92,22 @@ interface PolicyPlace {
 export const STOPPED = 'it was stopped before this was tried'
 
 /** The operator's own policy, with one launch of `true`: what cannot be landed or mounted is said before a run meets it. */
-export async function policyRow(policy: PolicyRequest, request: PolicyPlace): Promise<NamedCheck> {
-  const asked = { name: 'policy', asked: true }
-  const ran = await launchTrue(policy, request)
+export async function policyRow(
+  { request, asked: isAsked }: { readonly request: PolicyRequest; readonly asked: boolean },
+  place: PolicyPlace,
+): Promise<NamedCheck> {
+  const asked = { name: 'policy', asked: isAsked }
+  const ran = await launchTrue(request, place)
   if (ran instanceof Refusal) return { ...asked, status: 'absent', why: ran.message, fix: fixOf(ran) }
   const { ending } = ran
   if (ending.kind === 'cancelled') return { ...asked, status: 'unknown', why: STOPPED, fix: null }
   if (ending.kind === 'exited' && ending.status === 0)
-    return { ...asked, status: 'held', why: 'a launch with the policy of these options was made', fix: null }
+    return {
+      ...asked,
+      status: 'held',
+      why: 'a launch with the policy of these options in this workspace was made',
+      fix: null,
+    }
   const why = ending.kind === 'not-started' ? ending.message : `a launch of "true" ended as ${ending.kind}`
   return { ...asked, status: 'absent', why, fix: null }
 }

@@ -102,12 +102,13 @@ export async function supervisedStage(
   const facts = insideFacts(request, 'closed', { names, raw: null, stay: true, descriptor: { number: 3, ino: inode } })
   const fifo = await takeFifo()
   const reading = readToEnd(fifo)
+  // The operator's folders are for the operator's launches.
+  const own = { XDG_CONFIG_HOME: `${scene.base}/none`, XDG_CACHE_HOME: `${scene.base}/none` }
   const supervisor = start({
     words: runner.supervisorWords([node, '-e', INSIDE_PROGRAM, facts]),
     stdout: fifo.writer,
     third: scene.inherited,
-    // The operator's configuration is for the operator's launches.
-    env: { [scene.facts.variable[0]]: scene.facts.variable[1], XDG_CONFIG_HOME: `${scene.base}/none` },
+    env: { [scene.facts.variable[0]]: scene.facts.variable[1], ...own },
   })
   const end = (): void => supervisor.kill()
   const forget = onAbort(stop, end)
