@@ -9,12 +9,12 @@ import { readHostFacts } from '../../confinement/host-facts.js'
 import { limitText } from '../../confinement/limit-units.js'
 import type { PolicyRequest } from '../../confinement/types.js'
 import { Refusal, type RefusalCode, unreachable } from '../../errors.js'
-import { denialText } from '../../network/denial-text.js'
 import { type Ending, type NotStartedCode, type Outcome, outcomeRecord } from '../../outcome.js'
 import { randomHex } from '../../random.js'
 import { closeInherited } from '../../supervise/descriptors.js'
 import { confineChoice, policyRequest } from '../confinement-options.js'
 import { controlFiles } from '../control-files.js'
+import { execRemarks } from '../exec-remarks.js'
 import { outputOf, stdinOf } from '../exec-stdio.js'
 import type { Io } from '../io.js'
 import { leadsNowhere, type Nowhere, nowhereText } from '../nowhere.js'
@@ -70,10 +70,7 @@ export async function exec({ given, words }: Invocation, io: Io): Promise<number
     sink.write({ version: 1, ...outcomeRecord(verified), ...(nowhere.length === 0 ? {} : { nowhere }) })
     const said = explanation(outcome.ending)
     if (said !== null) io.err.write(`harness: ${escapeLines(said)}\n`)
-    for (const line of verified.tampered) io.err.write(`harness: protected path: ${escapeLines(line)}\n`)
-    for (const denial of outcome.network_denied ?? []) io.err.write(`harness: network denied: ${denialText(denial)}\n`)
-    for (const { stream, errno } of outcome.stream_failures ?? [])
-      io.err.write(`harness: ${stream} could not be passed on to its end (${errno})\n`)
+    for (const remark of execRemarks(verified)) io.err.write(`harness: ${remark}\n`)
     for (const lost of nowhere) io.err.write(`harness: ${nowhereText(lost)}\n`)
     const status = statusOf(outcome.ending, io)
     // What was to be read or written is not there: success would be a lie.
