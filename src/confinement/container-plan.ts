@@ -22,7 +22,7 @@ export function planContainer(request: LandlockRequest, view: HostView = realHos
   const problem =
     containerRefusal(around, view) ??
     (uid === undefined ? null : otherUidRefusal(uid, facts.uid, around)) ??
-    sharedRefusal(landlockProblem(facts))
+    withoutLandlock(landlockProblem(facts), uid)
   if (problem !== null) return problem
   const plan = planLandlock(
     uid === undefined ? request : { ...request, policy: { ...policy, owner: { uid, gid: uid } } },
@@ -37,15 +37,25 @@ export function planContainer(request: LandlockRequest, view: HostView = realHos
   }
 }
 
-/** Without Landlock nothing keeps a command from what is ours: the container is one place for both. */
-function sharedRefusal(landlock: Refusal<'boundary-unavailable'> | null): Refusal<'boundary-unavailable'> | null {
+/**
+ * Without Landlock nothing keeps a command of our uid from what is ours: the container is one place for both. One of another uid
+ * could still read and write whatever the modes of files leave open, which no policy says.
+ */
+function withoutLandlock(
+  landlock: Refusal<'boundary-unavailable'> | null,
+  uid: number | undefined,
+): Refusal<'boundary-unavailable'> | null {
   if (landlock === null) return null
   const { text, fix } = landlock.details
-  return refused([
-    'shares-our-uid',
-    `commands would share the container with us and nothing between: ${text}`,
-    `Landlock is what stands between: ${fix}`,
-  ])
+  const between = 'Landlock is what holds the policy in a container'
+  if (uid !== undefined)
+    return refused([
+      'no-landlock',
+      `as uid ${uid} a command may what the modes of files let it: ${text}`,
+      `${between}: ${fix}`,
+    ])
+  const shared = `commands would share the container with us and nothing between: ${text}`
+  return refused(['shares-our-uid', shared, `${between}: ${fix}`])
 }
 
 /** The mark in the environment of another user's process is for CAP_SYS_PTRACE to read (proc_pid_environ(5)). */

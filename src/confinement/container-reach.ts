@@ -11,6 +11,7 @@ export type ContainerProblem =
   | 'engine-socket'
   | 'host-network'
   | 'shares-our-uid'
+  | 'no-landlock'
   | 'other-uid'
 
 /** Why it does not count, what was seen, and what to change. */

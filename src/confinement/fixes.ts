@@ -88,7 +88,14 @@ export const CAPABILITIES: Fix = {
  * A group of our own with room for those of launches: a folder with processes in it hands no controller on, so the one that asks
  * moves into a folder below (cgroups(7), "no internal processes"). The last word takes `--cgroup-root` like any other command.
  */
-export const DELEGATED_GROUP = `delegate one: systemd-run --user --scope -p Delegate=yes sh -c 'cd /sys/fs/cgroup"$(cut -d: -f3- /proc/self/cgroup)" && mkdir own && echo $$ >own/cgroup.procs && echo "+memory +pids" >cgroup.subtree_control && exec harness doctor --cgroup-root "$PWD"' (as root without --user)`
+export const DELEGATED_GROUP: Fix = {
+  host: `delegate one: systemd-run --user --scope -p Delegate=yes sh -c 'cd /sys/fs/cgroup"$(cut -d: -f3- /proc/self/cgroup)" && mkdir own && echo $$ >own/cgroup.procs && echo "+memory +pids" >cgroup.subtree_control && exec harness doctor --cgroup-root "$PWD"' (as root without --user)`,
+  docker:
+    'Docker shows control groups read-only: run as an ordinary user (--user 1000:1000), whose limits the kernel counts itself',
+  podman:
+    '--security-opt unmask=/sys/fs/cgroup with control groups of version 2, or run as an ordinary user (--user 1000:1000)',
+  kubernetes: 'control groups are shown read-only in a pod: runAsUser: 1000, whose limits the kernel counts itself',
+}
 
 /** Least version of bubblewrap whose options we use. */
 export const BWRAP_LEAST = [0, 8] as const

@@ -245,6 +245,14 @@ t.test('a launch is Landlock’s, in a proved container', async t => {
   t.match(other.confinement.gaps.find(({ guarantee }) => guarantee === 'dies-with-us')?.why, /CAP_SYS_PTRACE/)
   const none = planContainer({ ...request, facts: { ...facts, landlock: { abi: 0 } } }, view(DOCKER))
   t.match(none, { code: 'boundary-unavailable', details: { probe: 'shares-our-uid', fix: /Landlock/ } })
+  t.match(
+    planContainer(
+      { ...request, policy: { ...request.policy, containerUid: 4242 }, facts: { ...facts, landlock: { abi: 0 } } },
+      view(DOCKER),
+    ),
+    { details: { probe: 'no-landlock', text: /uid 4242/ } },
+    'another uid is not what the policy says',
+  )
   t.match(planContainer(request, view({ ...DOCKER, '/run/docker.sock': SOCKET })), {
     details: { probe: 'engine-socket' },
   })

@@ -1,9 +1,10 @@
 /** Kinds of machines, each described as the files it shows; and what failures are told to people on it. */
+import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { type EnvironmentFacts, environmentsOf } from '../../src/confinement/environments.js'
 import { failurePlace } from '../../src/confinement/failure-place.js'
 import { FAILURES } from '../../src/confinement/failure-table.js'
-import { appArmorFix, fixFor, USER_NAMESPACES } from '../../src/confinement/fixes.js'
+import { appArmorFix, DELEGATED_GROUP, fixFor, USER_NAMESPACES } from '../../src/confinement/fixes.js'
 import { knownFailure } from '../../src/confinement/known-failures.js'
 import { coversOfProc, type HostView, hasCapability, readSurroundings } from '../../src/confinement/surroundings.js'
 import type { HostFacts } from '../../src/confinement/types.js'
@@ -236,7 +237,20 @@ t.test('a fix is told for the engine around, and for all where that is not known
   )
   t.match(fixFor(USER_NAMESPACES, 'unknown'), /sysctl.*Docker: .*podman: .*Kubernetes: /)
   t.equal(fixFor({ host: 'only this' }, 'podman'), 'only this')
+  const host = fixFor(DELEGATED_GROUP, null)
+  const script = /sh -c '([^']*)'/.exec(host)?.[1] ?? ''
+  t.match(
+    script,
+    /mkdir own && echo \$\$ >own\/cgroup\.procs && echo "\+memory \+pids" >cgroup\.subtree_control && exec harness/,
+  )
+  t.equal(spawnSync('/bin/sh', ['-n', '-c', script]).status, 0, 'a shell takes it')
+  t.match(fixFor(DELEGATED_GROUP, 'docker'), /--user 1000:1000/)
   t.match(appArmorFix({ bwrap: '/opt/a b/bwrap' }).host, /profile bwrap "\/opt\/a b\/bwrap" flags/)
+  const written = /: (printf .*) \| sudo tee/.exec(appArmorFix({ bwrap: '/usr/bin/bwrap' }).host)?.[1] ?? ''
+  t.equal(
+    spawnSync('/bin/sh', ['-c', written]).stdout.toString(),
+    'abi <abi/4.0>,\ninclude <tunables/global>\nprofile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\n',
+  )
 })
 
 t.test('failures are told with what is around', async t => {

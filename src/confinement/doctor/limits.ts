@@ -4,7 +4,6 @@
  */
 import { Refusal } from '../../errors.js'
 import type { AppliedLimit, Ending, LimitName, Outcome } from '../../outcome.js'
-import { DELEGATED_GROUP } from '../fixes.js'
 import { limitText } from '../limit-units.js'
 import type { LimitCheck } from './report.js'
 import type { DoctorRunner } from './runner.js'
@@ -87,7 +86,7 @@ async function limitCheck({ name, mechanism, why }: AppliedLimit, runner: Doctor
   return { ...row, ...judgeTrial(name, trial, outcome) }
 }
 
-const WITHHELD_FIX = `run as an ordinary user, or ${DELEGATED_GROUP}`
+const WITHHELD_FIX = 'run as an ordinary user, or delegate a control group (the check control-group says how)'
 
 type Judged = Pick<LimitCheck, 'status' | 'why' | 'fix'>
 

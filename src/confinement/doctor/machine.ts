@@ -113,7 +113,7 @@ export function machineChecks(machine: MachineFacts): NamedCheck[] {
     ['system-call-filter', false, filters(machine), 'linux'],
     ['landlock', false, landlock(machine), 'linux'],
     ['sandbox-exec', false, sandboxExec(facts), 'darwin'],
-    ['control-group', wants.cgroupRoot, controlGroup(facts), 'linux'],
+    ['control-group', wants.cgroupRoot, controlGroup(machine), 'linux'],
     ['terminal', wants.tty, terminal(machine)],
     ['hook-reap-namespace', wants.reapNamespace, reap(machine), 'linux'],
     ['init', false, init(facts), 'linux'],
@@ -188,12 +188,13 @@ function sandboxExec({ sandboxExec: path }: HostFacts): Judged {
     : held(path)
 }
 
-function controlGroup({ cgroup }: HostFacts): Judged {
-  if (cgroup.rootProblem !== undefined) return absent(cgroup.rootProblem, DELEGATED_GROUP)
+function controlGroup({ facts: { cgroup }, around }: MachineFacts): Judged {
+  const fix = fixFor(DELEGATED_GROUP, around.engine)
+  if (cgroup.rootProblem !== undefined) return absent(cgroup.rootProblem, fix)
   if (cgroup.v2 !== undefined) return held(`version 2 at ${cgroup.v2}`)
   const v1 = Object.keys(cgroup.v1 ?? {})
   if (v1.length > 0) return held(`version 1: ${v1.join(', ')}`)
-  return absent('no control group can be made here; limits are rlimits', DELEGATED_GROUP)
+  return absent('no control group can be made here; limits are rlimits', fix)
 }
 
 function terminal({ terminal: refusal }: MachineFacts): Judged {
