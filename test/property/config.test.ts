@@ -9,7 +9,8 @@ import { isRefusal } from '../../src/errors.js'
 const FILE = '/etc/op/harness.toml'
 const KNOWN = new Set([...PROFILE_KEYS.map(({ key }) => key), 'name', 'write'])
 
-const word = fc.string({ minLength: 1, maxLength: 6 }).filter(text => !text.includes('\0'))
+/** What begins as a shell's words do is refused where a path is meant. */
+const word = fc.string({ minLength: 1, maxLength: 6 }).filter(text => !/^[~$]|\0/.test(text))
 
 function toml({ kind, choices, min = 1 }: ProfileKey): fc.Arbitrary<string> {
   switch (kind) {
