@@ -210,19 +210,19 @@ async function judgeKill(backend: BackendName, scene: Scene): Promise<readonly V
   return [
     observed(names[0], during !== '', during),
     observed(names[1], roots.length > 0, `${roots.length} processes of uid 0`),
-    observed(names[2], left > 0, `${left} processes left`),
+    observed(names[2], left.length > 0, `${left.length} processes left: ${left.join('; ')}`),
     observed(names[3], after !== '', after),
   ]
 }
 
 /**
- * Processes left by a supervisor that is killed now; they are ended then. They are counted before its driver is waited for: where
+ * What is left by a supervisor that is killed now, told one by one and ended then. They are counted before its driver is waited for: where
  * the supervisor is a process of its own, the driver waits for whoever holds its streams, and what is left holds them.
  */
-async function leftAfterKill(supervisor: Supervisor, marker: string): Promise<number> {
+async function leftAfterKill(supervisor: Supervisor, marker: string): Promise<readonly string[]> {
   supervisor.kill()
   await within(GONE_WITHIN_MS, () => marked(marker).length === 0)
-  const left = marked(marker).length
+  const left = marked(marker).map(({ pid, uid, argv }) => `${pid} of uid ${uid}: ${argv.join(' ').slice(0, 200)}`)
   await endMarked(marker)
   await supervisor.done
   return left
@@ -243,16 +243,17 @@ const CLI_START_MS = 60
 
 async function judgeEarlyKill(backend: BackendName, scene: Scene): Promise<readonly Verdict[]> {
   const marker = `${scene.uniqueName}-early`
-  let left = 0
+  let left: readonly string[] = []
   let kills = 0
   // One that leaves something is enough to know, and the processes it leaves take long to wait for.
   for (const instant of INSTANTS_MS) {
-    if (left > 0) break
+    if (left.length > 0) break
     kills++
     const supervisor = startSupervisor(scene, { backend, calls: [treeCall(scene, marker, ['linger'], {})] })
     await supervisor.calling
     await new Promise(resolve => setTimeout(resolve, instant + (/^cli\b/.test(backend) ? CLI_START_MS : 0)))
     left = await leftAfterKill(supervisor, marker)
   }
-  return [observed('left-after-early-kill', left > 0, `${left} processes left after ${kills} kills`)]
+  const detail = `${left.length} processes left after ${kills} kills: ${left.join('; ')}`
+  return [observed('left-after-early-kill', left.length > 0, detail)]
 }
