@@ -27,10 +27,14 @@ import type { Policy, PolicyRequest } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import type { Outcome } from '../../src/outcome.js'
 import { identityOf } from '../../src/paths/walk.js'
+import { closeInherited } from '../../src/supervise/descriptors.js'
 import { DEBIAN, request } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
 import { projectRoot } from '../support/root.js'
 import { scratch } from '../support/scratch.js'
+
+// Whoever started the tests may have left descriptors open, with which launches refuse.
+closeInherited()
 
 /** A value that begins with `->` is a link, a name that ends in `/` a folder. */
 function tree(root: string, files: Readonly<Record<string, string>>): void {
@@ -426,15 +430,19 @@ function git(cwd: string, ...args: string[]): void {
   execFileSync('git', args, { cwd, env: { ...WHO, PATH: process.env.PATH ?? '', HOME: cwd }, stdio: 'ignore' })
 }
 
+/** Waits for a file that a launch makes. One that is refused never gets there, and has to be told of instead of waited for. */
+async function madeBy(running: Promise<unknown>, path: string): Promise<void> {
+  let over = false
+  running.finally(() => (over = true)).catch(() => {})
+  while (!over && !existsSync(path)) await pause(10)
+}
+
 /** Runs `inside` up to its `wait`, does `outside`, lets it go on; what the launch then told. */
 async function during(boundary: Boundary, inside: string, outside: () => void): Promise<readonly string[]> {
   const ws = boundary.policy.workspace.path
   const wait = 'touch ready; until [ -e go ]; do sleep 0.02; done'
   const running = boundary.run({ argv: ['sh', '-c', inside.replace('WAIT', wait)], purpose: 'exec' })
-  // A launch that is refused never gets there, and has to be told of instead of waited for.
-  let over = false
-  running.finally(() => (over = true)).catch(() => {})
-  while (!over && !existsSync(join(ws, 'ready'))) await pause(10)
+  await madeBy(running, join(ws, 'ready'))
   outside()
   writeFileSync(join(ws, 'go'), '')
   const outcome = await running
@@ -500,7 +508,7 @@ t.test(
     const cancel = new AbortController()
     const argv = ['git', 'commit', '-q', '-a', '-m', 'x']
     const running = boundary.run({ argv, purpose: 'exec', signal: cancel.signal, graceMs: 5_000 })
-    while (!existsSync(join(ws, 'hooked'))) await pause(10)
+    await madeBy(running, join(ws, 'hooked'))
     t.ok(existsSync(join(ws, '.git/index.lock')))
     cancel.abort('caller')
     t.match(await running, { ending: { kind: 'cancelled' } })
