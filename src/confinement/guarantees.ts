@@ -13,7 +13,7 @@ import type { Policy } from './types.js'
  * the command. No table lists FIFOs; all of what is shown would have to be walked before every launch, and covering some of
  * them would look like covering them.
  */
-const ALL: readonly Guarantee[] = [
+export const GUARANTEES: readonly Guarantee[] = [
   'no-write-outside',
   'reads-limited',
   'no-network',
@@ -131,7 +131,7 @@ export function guaranteesOf({
     ...(uid === 0 ? rootGaps(boundary) : []),
   ]
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
-  return { applied: ALL.filter(guarantee => !open.has(guarantee)), gaps }
+  return { applied: GUARANTEES.filter(guarantee => !open.has(guarantee)), gaps }
 }
 
 /** bubblewrap binds them from the machine's /dev, and what it makes read-only it also mounts nodev, so that they could not be opened (mount(2)). */

@@ -6,11 +6,12 @@
  */
 import { statSync } from 'node:fs'
 import { errnoOf, Refusal } from '../../errors.js'
-import type { BoundaryName, Guarantee } from '../../outcome.js'
+import type { BoundaryName } from '../../outcome.js'
 import { randomHex } from '../../random.js'
 import { temporaryFolder } from '../../supervise/private-folder.js'
 import { terminalRefusal } from '../../supervise/pty.js'
 import { environmentsOf } from '../environments.js'
+import { GUARANTEES } from '../guarantees.js'
 import { namespaceReapRefusal } from '../hook-reap.js'
 import { trustedProgram } from '../host-facts.js'
 import { type HostView, readSurroundings, realHost } from '../surroundings.js'
@@ -61,27 +62,6 @@ export interface DoctorRequest {
   /** Default: a real boundary. */
   readonly openRunner?: (request: RunnerRequest) => Promise<DoctorRunner | Refusal>
 }
-
-/** Every guarantee, in the order of the table of guarantees. */
-const ORDER: readonly Guarantee[] = [
-  'no-write-outside',
-  'reads-limited',
-  'private-home-and-tmp',
-  'no-network',
-  'pid-isolation',
-  'tree-ends',
-  'dies-with-us',
-  'env-constructed',
-  'no-inherited-descriptors',
-  'syscalls-filtered',
-  'no-terminal-injection',
-  'no-user-namespaces',
-  'control-files-protected',
-  'git-read-only',
-  'nothing-planted',
-  'host-settings-read-only',
-  'not-root-outside',
-]
 
 /** Tries everything. Rejects for bugs alone: what cannot be tried is `unknown` in the report. */
 export async function doctor(request: DoctorRequest): Promise<DoctorReport> {
@@ -180,7 +160,7 @@ function untried(why: string): Tried {
 }
 
 function allUnknown(why: string): GuaranteeCheck[] {
-  return ORDER.map(guarantee => ({ guarantee, status: 'unknown', asked: true, why, fix: null, attempts: [] }))
+  return GUARANTEES.map(guarantee => ({ guarantee, status: 'unknown', asked: true, why, fix: null, attempts: [] }))
 }
 
 async function tryBoundary(request: DoctorRequest, scene: Scene): Promise<Tried> {
@@ -189,7 +169,7 @@ async function tryBoundary(request: DoctorRequest, scene: Scene): Promise<Tried>
   if (request.stop.aborted) return untried(STOPPED)
   if (chosen instanceof Refusal) {
     const row = { status: 'absent', asked: true, why: chosen.message, fix: fixOf(chosen), attempts: [] } as const
-    const guarantees = ORDER.map(guarantee => ({ guarantee, ...row }))
+    const guarantees = GUARANTEES.map(guarantee => ({ guarantee, ...row }))
     return { boundary: null, boundaries: rows, guarantees, limits: [], policy: [] }
   }
   const attempts = await makeAttempts(request, scene, chosen)
@@ -213,7 +193,7 @@ async function makeAttempts(request: DoctorRequest, scene: Scene, boundary: Boun
       supervisedStage(stage, request.startSupervisor, inode),
       limitChecks(runner.claim('closed').limits, runner),
     ])
-    return { guarantees: judge(observed([closed, granted, supervised], scene, stage.arch), ORDER), limits }
+    return { guarantees: judge(observed([closed, granted, supervised], scene, stage.arch), GUARANTEES), limits }
   } finally {
     await runner.close()
   }

@@ -8,8 +8,9 @@
  *
  * Both texts below are the whole code, instruction by instruction; `test/confinement/raw-calls.test.ts` runs it.
  *
- * @see elf(5), syscall(2) "Architecture calling conventions"
+ * @see syscall(2) "Architecture calling conventions"
  */
+import { codeStart, EXECUTE, PT_LOAD, READ, staticElf, WRITE } from '../static-elf.js'
 
 /** Processors that a program exists for, by Node's names. */
 export type RawArch = 'x64' | 'arm64'
@@ -85,10 +86,6 @@ const CODE: Readonly<Record<RawArch, { readonly machine: number; code(): Buffer 
   },
 }
 
-const HEADER_BYTES = 64
-const SEGMENT_BYTES = 56
-const LOAD = 1
-const [EXECUTE, WRITE, READ] = [1, 2, 4]
 /** The largest page there is, so that one file serves all kernels. */
 const ALIGN = 0x10000
 
@@ -97,45 +94,14 @@ export function rawCallsProgram(arch: string): Buffer | null {
   const made = Object.hasOwn(CODE, arch) ? CODE[arch as RawArch] : undefined
   if (made === undefined) return null
   const code = made.code()
-  const before = HEADER_BYTES + 2 * SEGMENT_BYTES
-  const size = before + code.length
-  return Buffer.concat([
-    header(made.machine, TEXT_AT + before),
-    segment({ flags: READ | EXECUTE, at: TEXT_AT, fileBytes: size, memoryBytes: size }),
-    segment({ flags: READ | WRITE, at: DATA_AT, fileBytes: 0, memoryBytes: 0x1000 }),
-    code,
-  ])
-}
-
-function header(machine: number, entry: number): Buffer {
-  const bytes = Buffer.alloc(HEADER_BYTES)
-  // Magic, 64 bits, least byte first, version 1.
-  bytes.write('7f454c46020101', 'hex')
-  bytes.writeUInt16LE(2, 16) // ET_EXEC
-  bytes.writeUInt16LE(machine, 18)
-  bytes.writeUInt32LE(1, 20)
-  bytes.writeBigUInt64LE(BigInt(entry), 24)
-  bytes.writeBigUInt64LE(BigInt(HEADER_BYTES), 32)
-  bytes.writeUInt16LE(HEADER_BYTES, 52)
-  bytes.writeUInt16LE(SEGMENT_BYTES, 54)
-  bytes.writeUInt16LE(2, 56)
-  return bytes
-}
-
-interface Segment {
-  readonly flags: number
-  readonly at: number
-  readonly fileBytes: number
-  readonly memoryBytes: number
-}
-
-function segment({ flags, at, fileBytes, memoryBytes }: Segment): Buffer {
-  const bytes = Buffer.alloc(SEGMENT_BYTES)
-  bytes.writeUInt32LE(LOAD, 0)
-  bytes.writeUInt32LE(flags, 4)
-  for (const [index, value] of [0, at, at, fileBytes, memoryBytes, ALIGN].entries())
-    bytes.writeBigUInt64LE(BigInt(value), 8 + 8 * index)
-  return bytes
+  const start = codeStart(2)
+  const size = start + code.length
+  const loaded = { type: PT_LOAD, alignment: ALIGN }
+  const segments = [
+    { ...loaded, flags: READ | EXECUTE, address: TEXT_AT, fileBytes: size, memoryBytes: size },
+    { ...loaded, flags: READ | WRITE, address: DATA_AT, fileBytes: 0, memoryBytes: 0x1000 },
+  ]
+  return staticElf(made.machine, TEXT_AT + start, segments, code)
 }
 
 /** One call: its number and up to six arguments. */
