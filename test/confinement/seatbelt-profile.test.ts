@@ -60,7 +60,7 @@ t.test('the base stands in a file of its own, the same bytes', async t => {
   }
 })
 
-t.test('whatever the policy: what is not a file', async t => {
+t.test('whatever the policy: what is not a file (C06)', async t => {
   const never: readonly Question[] = [
     { operation: 'signal' },
     { operation: 'process-info-pidinfo' },
@@ -122,7 +122,7 @@ t.test('whatever the policy: what is not a file', async t => {
   }
 })
 
-t.test('what an option opens, and no other profile', async t => {
+t.test('what an option opens, and no other profile (C01, C11, C13)', async t => {
   const ttys = { path: '/dev/ttys004', vnodeType: 'CHARACTER-DEVICE' } as const
   const rows: readonly (readonly [opens: readonly string[], question: Question])[] = [
     [['proxy-port'], { operation: 'network-outbound', remote: 'localhost:41234' }],

@@ -6,7 +6,7 @@
  * call and writes the 64-bit result to stdout. It ends with 0 at the end of stdin. `SCRATCH` is zeroed memory that an argument
  * may point to. It allocates nothing, starts nothing and opens nothing of its own.
  *
- * Both texts below are the whole code, instruction by instruction; `test/confinement/raw-calls.test.ts` runs it.
+ * Both texts below are the whole code, instruction by instruction; `test/confinement/doctor/doctor.test.ts` runs it.
  *
  * @see syscall(2) "Architecture calling conventions"
  */
