@@ -39,6 +39,8 @@ const PREDICATES = {
   // landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION); the number is the same on both processors.
   'landlock-6': () => runs('perl', ['-e', 'exit(syscall(444, 0, 0, 1) >= 6 ? 0 : 1)']),
   'control-group': () => process.getuid?.() === 0 && CONTROL_GROUPS.some(path => existsSync(path)),
+  // Container engines take minutes and root: they are asked for (`npm run test:containers`), never met by chance.
+  engines: () => process.env.HARNESS_ENGINES === '1',
   'cgroup-v1-pids': () => process.getuid?.() === 0 && existsSync('/sys/fs/cgroup/pids/cgroup.procs'),
 } as const
 
@@ -56,6 +58,7 @@ const OF_THE_PLATFORM: ReadonlySet<Need> = new Set([
   'cgroup-v1-pids',
   'control-group',
   'folding-volume',
+  'engines',
 ])
 
 /** Linters of the documents in integration/deploy: no other system packages all of them as Debian and Ubuntu do. */
