@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import type { BoundaryName } from '../../src/outcome.js'
 import type { Privilege } from '../conformance/backend.js'
+import { keepResult, resultOf } from '../conformance/keep.js'
 import type { ProductName } from '../conformance/product.js'
 import { type JudgeOptions, judge } from '../conformance/suite.js'
 import type { Verdict } from '../conformance/verdict.js'
@@ -21,6 +22,7 @@ export async function holdsItsRow(t: Test, { backend, boundary, privilege, ...op
     return
   }
   const { verdicts, applied, gaps } = await judge(backend, privilege, options)
+  keepResult(resultOf(backend, row, verdicts))
   for (const guarantee of row.holds) {
     const mine = verdicts.filter(verdict => verdict.guarantee === guarantee)
     if (mine.length === 0) continue

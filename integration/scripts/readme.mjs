@@ -1,9 +1,9 @@
 /**
- * `npm run readme [-- --peers]`: writes the table of guarantees into README.md from the data that the tests hold the boundaries
- * to. With `--peers` the other sandboxes that are installed (srt and codex on PATH, or by HARNESS_PEER_SANDBOX_RUNTIME and
+ * `npm run readme [-- --check | --peers]`: writes the table of guarantees into README.md from the data that the tests hold the
+ * boundaries to. With `--check` nothing is written, and a README that says something else is an error. With `--peers` the other sandboxes that are installed (srt and codex on PATH, or by HARNESS_PEER_SANDBOX_RUNTIME and
  * HARNESS_PEER_CODEX) are measured first, which takes some minutes.
  *
- * Needs the build. Exit status: 0 written or nothing to write, 1 not.
+ * Needs the build. Exit status: 0 written or nothing to write, 1 not (with `--check`: something would be written).
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -24,5 +24,10 @@ const { measuredPeers } = await import(built('conformance/measured.js'))
 const file = join(root, 'README.md')
 const before = readFileSync(file, 'utf8')
 const after = withSection(before, renderGuarantees(measuredPeers()))
-if (after !== before) writeFileSync(file, after)
-process.stdout.write(after === before ? 'README.md is what it would be\n' : 'README.md is written\n')
+const checks = process.argv.includes('--check')
+if (after !== before && !checks) writeFileSync(file, after)
+const changed = checks
+  ? 'README.md has another table of guarantees than the tests: npm run readme'
+  : 'README.md is written'
+process.stdout.write(`${after === before ? 'README.md is what it would be' : changed}\n`)
+if (checks && after !== before) process.exitCode = 1
