@@ -70,30 +70,33 @@ const PRINTED =
   '{"id":9223372036854775807,"ratio":0.30000000000000004,"huge":1e400,"zero":-0,"text":"a ` \\u0062 ``` \\" c"}'
 
 for (const wire of WIRES) {
-  t.test(`${wire}: one line of JSON on stdout, to the digit, whatever is around it (F07, F09, P089, P091)`, async t => {
-    const shapes: Readonly<Record<string, string>> = {
-      bare: ANSWER,
-      fenced: `\`\`\`\n${ANSWER}\n\`\`\``,
-      'fenced with a language': ` \`\`\`json\n${ANSWER}\n\`\`\`\n`,
-    }
-    for (const [name, text] of Object.entries(shapes)) {
-      const turns = [
-        { reply: { text: 'I look first.', calls: [{ name: 'dir_list', arguments: {} }] } },
-        { expect: { tools: ['answer'] }, reply: { text: 'Here:', calls: [{ name: 'answer', arguments: text }] } },
-      ]
-      const words = ['--output-schema', '@/s.json']
-      const { ran } = await play(t, { wire, turns, words, files: SCHEMA_FILE })
-      t.equal(ran.stdout, `${PRINTED}\n`, name)
-      t.equal(ran.status, 0)
-      t.match(ran.stderr, /I look first\.\n[\s\S]*Here:\n/, 'prose is progress')
-      if (name !== 'bare') continue
-      const json = await play(t, { wire, turns, words: [...words, '--json'], files: SCHEMA_FILE })
-      t.ok(json.ran.stdout.includes(`"value":${PRINTED}}\n`), 'in the record as well')
-      t.strictSame(of(json.ran, 'answered').length, 1)
-      const quiet = await play(t, { wire, turns, words: [...words, '--quiet'], files: SCHEMA_FILE })
-      t.strictSame([quiet.ran.stdout, quiet.ran.stderr.replaceAll(/^note: .*\n/gm, '')], [`${PRINTED}\n`, ''])
-    }
-  })
+  t.test(
+    `${wire}: one line of JSON on stdout, to the digit, whatever is around it (F07, F09, P089, P091, P095)`,
+    async t => {
+      const shapes: Readonly<Record<string, string>> = {
+        bare: ANSWER,
+        fenced: `\`\`\`\n${ANSWER}\n\`\`\``,
+        'fenced with a language': ` \`\`\`json\n${ANSWER}\n\`\`\`\n`,
+      }
+      for (const [name, text] of Object.entries(shapes)) {
+        const turns = [
+          { reply: { text: 'I look first.', calls: [{ name: 'dir_list', arguments: {} }] } },
+          { expect: { tools: ['answer'] }, reply: { text: 'Here:', calls: [{ name: 'answer', arguments: text }] } },
+        ]
+        const words = ['--output-schema', '@/s.json']
+        const { ran } = await play(t, { wire, turns, words, files: SCHEMA_FILE })
+        t.equal(ran.stdout, `${PRINTED}\n`, name)
+        t.equal(ran.status, 0)
+        t.match(ran.stderr, /I look first\.\n[\s\S]*Here:\n/, 'prose is progress')
+        if (name !== 'bare') continue
+        const json = await play(t, { wire, turns, words: [...words, '--json'], files: SCHEMA_FILE })
+        t.ok(json.ran.stdout.includes(`"value":${PRINTED}}\n`), 'in the record as well')
+        t.strictSame(of(json.ran, 'answered').length, 1)
+        const quiet = await play(t, { wire, turns, words: [...words, '--quiet'], files: SCHEMA_FILE })
+        t.strictSame([quiet.ran.stdout, quiet.ran.stderr.replaceAll(/^note: .*\n/gm, '')], [`${PRINTED}\n`, ''])
+      }
+    },
+  )
 
   t.test(`${wire}: two fences, prose around one, and prose alone are asked for again`, async t => {
     const fence = `\`\`\`json\n${ANSWER}\n\`\`\``
@@ -206,7 +209,7 @@ t.test(
   },
 )
 
-t.test('a schema that cannot be kept refuses before the first request, with the place', async t => {
+t.test('a schema that cannot be kept refuses before the first request, with the place (P097)', async t => {
   const cases: readonly { schema: unknown; says: RegExp }[] = [
     { schema: { type: 'array', items: {} }, says: /\/type is "array" where "object" is needed.*wrap it/ },
     { schema: { type: 'object', oneOf: [{}] }, says: /\/oneOf cannot stand at the root/ },

@@ -66,6 +66,24 @@ const gate = (...command: readonly string[]) => ({
   command,
 })
 
+t.test('P061: the report tells what each status of each of these hooks means, and at no other point', async t => {
+  const at = scene(t)
+  const command = [at.program('ops/guard.sh', GUARD)]
+  const told = async (...points: readonly string[]): Promise<string[]> => {
+    const file = at.hooks(points.map(on => ({ on, command })))
+    const { stdout } = await hookcheck(at, ['--workspace', 'ws', file])
+    return (stdout.split('\nexit status of a hook:\n')[1] ?? '').split('\n\n')[0]?.split('\n') ?? []
+  }
+  t.match(await told('before-call', 'after-call', 'stop', 'transition'), [
+    /^ {2}before-call {2}0 goes on, 2 blocks the call, every other ending refuses it \(fails closed\)$/,
+    /^ {2}after-call {3}0 goes on, 2 and every other ending become a note/,
+    /^ {2}stop {9}0 lets the run end, 2 continues it at most three times, every other ending lets it end \(fails open\)$/,
+    /^ {2}transition {3}0 crosses, 2 and every other ending refuse the crossing \(fails closed\)$/,
+  ])
+  t.match(await told('stop'), [/^ {2}stop /])
+  t.equal((await told('stop', 'stop')).length, 1)
+})
+
 t.test('exit statuses', async t => {
   const at = scene(t)
   const guard = at.program('ops/guard.sh', GUARD)

@@ -372,7 +372,7 @@ t.test('a reader that goes away stops the run with a plain status (P077)', async
   t.notMatch(stderr, /EPIPE|\n\s+at /)
 })
 
-t.test('SIGINT and SIGTERM cancel: finished cancelled, status 2, the socket is closed', async t => {
+t.test('SIGINT and SIGTERM cancel: finished cancelled, status 2, the socket is closed (P029)', async t => {
   const ws = scratch(SAMPLE)
   t.teardown(ws.remove)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -414,7 +414,7 @@ const shell = (script: string, more: object = {}) => ({
 const stalled = { reply: { text: 'never whole' }, fault: { stall_ms: 60_000 } }
 
 t.test(
-  'a tool that is cancelled is ended with all that it started (A04, P001)',
+  'a tool that is cancelled, or whose harness is killed, is ended with all that it started (A04, P001, P014, P017)',
   { skip: needs('bubblewrap') },
   async t => {
     const ws = scratch(SAMPLE)
@@ -499,6 +499,37 @@ t.test(
     await endpoint.close()
   },
 )
+
+for (const boundary of ['bubblewrap', 'landlock'] as const) {
+  const skip = boundary === 'bubblewrap' ? needs('bubblewrap') : needs('landlock-6')
+  t.test(`of a pipeline nothing is left, call after call, ${boundary} (P023, P028)`, { skip }, async t => {
+    const ws = scratch(SAMPLE)
+    t.teardown(ws.remove)
+    const pipelines = [
+      'setsid sleep 300 | sleep 300',
+      'sleep 300 | setsid sh -c "sleep 300; :" | cat',
+      '(yes | tail -c 1000; sleep 300) & sleep 300',
+    ]
+    const turns = [...pipelines, ...pipelines, ...pipelines].map(script => shell(script, { timeout_ms: 200 }))
+    const endpoint = await scripted([...turns, stalled])
+    const { child, inside } = shellRun(endpoint, ws.path, `pipeline-${boundary}-${process.pid}`, [
+      '--confine',
+      boundary,
+    ])
+    t.ok(await eventually(() => endpoint.requests.length === turns.length + 1, 60_000))
+    t.same(inside(), [])
+    child.kill('SIGTERM')
+    const ran = await child
+    t.equal(ran.exitCode, 2)
+    t.same(
+      of(eventsOf(ran.stdout), 'launch-ended').flatMap(({ outcome: { ending } }) =>
+        ending.kind === 'timed-out' ? [ending.limit_ms] : [],
+      ),
+      turns.map(() => 200),
+    )
+    await endpoint.close()
+  })
+}
 
 t.test('what appears in a write grant is a warning before the last event', { skip: needs('bubblewrap') }, async t => {
   const ws = scratch({ 'deep/x': '' })

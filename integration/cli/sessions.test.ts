@@ -12,12 +12,17 @@ import { parseScenario } from '../../src/emulator/scenario.js'
 import { type Emulator, startEmulator } from '../../src/emulator/server.js'
 import type { HarnessEvent } from '../../src/events.js'
 import { readSession } from '../../src/session/read.js'
+import type { WireName } from '../../src/wires/port.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, harnessBin, type Ran, type Scratch, scratch } from '../support/harness.js'
 
-async function scripted(turns: readonly object[], then = 'refuse'): Promise<Emulator> {
+async function scripted(
+  turns: readonly object[],
+  then = 'refuse',
+  wire: WireName = 'openai-responses',
+): Promise<Emulator> {
   const text = JSON.stringify({ version: 1, model: 'scripted', turns, then })
-  return startEmulator({ scenario: parseScenario(text, 'inline.json') })
+  return startEmulator({ scenario: parseScenario(text, 'inline.json'), wire })
 }
 
 const read = (id: string, path = 'a.txt'): object => ({ name: 'file_read', arguments: { path }, id })
@@ -144,6 +149,43 @@ t.test('killed at any instant, a run is resumed and the endpoint takes its conve
   t.pass(`${resumed} resumed, ${before} killed before there was a session`)
 })
 
+for (const wire of ['openai-responses', 'anthropic-messages', 'openai-chat'] as const) {
+  t.test(
+    `${wire}: stopped between two calls and their results, a run is resumed and the endpoint takes it (P106, P107)`,
+    { skip: needs('bubblewrap') },
+    async t => {
+      const here = place(t)
+      const calls = [{ name: 'run', arguments: { argv: ['sleep', '60'] } }, read('second')]
+      const granted = ['--wire', wire, '--confine', 'auto', '--allow-program', 'sleep', '--yes']
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+        const dir = join(here.dir, '..', signal)
+        const endpoint = await scripted([{ reply: { calls } }], 'refuse', wire)
+        const child = execa(process.execPath, [harnessBin, ...here.words(endpoint), ...granted, '--session-dir', dir], {
+          reject: false,
+          stdin: 'ignore',
+        })
+        let shown = ''
+        child.stdout?.on('data', bytes => {
+          shown += String(bytes)
+        })
+        while (!/"launch-started".*"argv0":"sleep"/.test(shown) && child.exitCode === null) await sleep(5)
+        child.kill(signal)
+        await child
+        await endpoint.close()
+        const results = [
+          { call: 'run', failed: true },
+          { call: 'second', failed: true },
+        ]
+        const next = await scripted([{ expect: { results }, ...ANSWER }], 'refuse', wire)
+        const again = await harness([...here.words(next, '--resume', 'latest'), ...granted, '--session-dir', dir])
+        t.equal(again.status, 0, `${signal}: ${again.stdout}`)
+        t.equal(next.firstMismatch, null)
+        await next.close()
+      }
+    },
+  )
+}
+
 t.test('the session is the last line of the record, and none where nothing started', async t => {
   const here = place(t)
   const first = await ran(here, [ANSWER])
@@ -192,7 +234,7 @@ t.test('a resumed run sends what was said, in one session with another model', a
   t.match(listing.stdout, new RegExp(`^${id}  \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ  scripted  4 turn\\(s\\)\\n$`))
 })
 
-t.test('two runs do not continue one session', async t => {
+t.test('two runs do not continue one session (H16)', async t => {
   const here = place(t)
   const id = idOf(await ran(here, [ANSWER]))
   const slow = await scripted([{ ...ANSWER, fault: { delay_ms: 3_000 } }])

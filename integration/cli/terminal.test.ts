@@ -159,7 +159,7 @@ t.test('Esc during a streaming turn: the request is aborted at the socket', onTe
   t.match(ended, { status: 2, restored: true, closedEarly: true, screen: /stopping \(esc\)/ })
 })
 
-t.test('Esc during a tool: its tree is ended, the run stops by name', onTerminal, async t => {
+t.test('Esc during a tool: its tree is ended, the run stops by name (P017)', onTerminal, async t => {
   const ended = await onTheWay(t, SLEEPS, WITH_SLEEP, async run => {
     await run.seen('run {"argv":["sleep","300"]}')
     await sleep(300)

@@ -142,8 +142,8 @@ for (const sample of WIRE_SAMPLES) {
   })
 }
 
-// Case P094: the retries that we promise, and no more. The wires side by side: most of it is waiting.
-t.test('an overloaded endpoint is asked four times, and the retries are told', async t => {
+// The retries that we promise, and no more. The wires side by side: most of it is waiting.
+t.test('an overloaded endpoint is asked four times, and the retries are told (P094)', async t => {
   await Promise.all(
     WIRE_SAMPLES.map(async sample => {
       const ws = scratch()

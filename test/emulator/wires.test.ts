@@ -167,7 +167,7 @@ const ERROR_SHAPE: Readonly<Record<WireName, object>> = {
   'openai-chat': OPENAI_ERROR,
 }
 
-/** Case H06, and pieces of one byte (H05). */
+/** As endpoints frame, and in pieces of one byte. */
 const FRAMINGS: readonly ScenarioFault[] = [
   {},
   { framing: ['crlf'] },
@@ -178,7 +178,7 @@ const FRAMINGS: readonly ScenarioFault[] = [
 
 for (const wire of WIRES) {
   for (const fault of FRAMINGS) {
-    t.test(`${wire}: a full reply with ${JSON.stringify(fault)}`, async t => {
+    t.test(`${wire}: a full reply with ${JSON.stringify(fault)} (H05, H06)`, async t => {
       const { outcome, shown } = await turn(await serve(t, wire, one(FULL, fault)), wire)
       t.match(outcome, AS_READ)
       const said = (kind: string) =>

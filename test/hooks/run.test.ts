@@ -122,8 +122,8 @@ const CELLS: readonly Cell[] = [
   { name: 'exit 127', body: 'exit 127', kind: 'failed', reason: /status 127 .*not found/, status: 127 },
   { name: 'exit 128+n', body: 'exit 143', kind: 'failed', reason: /status 143 \(128 \+ signal 15\)/, status: 143 },
   { name: 'killed by a signal', body: 'kill -KILL $$', kind: 'failed', reason: /SIGKILL/, signal: 'SIGKILL' },
-  { name: 'timeout', body: 'sleep 30', kind: 'failed', reason: /within 300 ms/, timed: true },
-  { name: 'not there', body: null, kind: 'failed', reason: /could not be started: there is no program/ },
+  { name: 'timeout (P038)', body: 'sleep 30', kind: 'failed', reason: /within 300 ms/, timed: true },
+  { name: 'not there (P038)', body: null, kind: 'failed', reason: /could not be started: there is no program/ },
   { name: 'oversize stdout', body: 'head -c 16385 /dev/zero | tr "\\0" x', kind: 'failed', reason: /16384 on stdout/ },
   {
     name: 'oversize stdout, exit 2',
@@ -380,7 +380,13 @@ t.test('a hook ends with its time, with what it started, and when the run is sto
       survivors: null,
       stop: false,
     },
-    { name: 'TERM is ignored', body: "trap '' TERM; sleep 60; sleep 60", kind: 'failed', survivors: null, stop: false },
+    {
+      name: 'P043: TERM is ignored',
+      body: "trap '' TERM; sleep 60; sleep 60",
+      kind: 'failed',
+      survivors: null,
+      stop: false,
+    },
     {
       name: 'a read that never ends',
       body: 'mkfifo "$0.fifo"; cat "$0.fifo"',

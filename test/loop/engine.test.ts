@@ -310,6 +310,19 @@ for (const one of CASES) {
   })
 }
 
+t.test('P083: a call that is made again and again is no loop to us: polling ends where the model ends it', async t => {
+  const same = replies({ calls: [look('again')] })
+  const { events, end } = await run({ steps: [...Array.from({ length: 30 }, () => same), done], over: {} })
+  t.match(end, { kind: 'finished', stop: { kind: 'completed' } })
+  t.equal(events.filter(({ kind }) => kind === 'tool-completed').length, 30)
+  t.strictSame(
+    events.filter(({ kind }) => kind === 'warning'),
+    [],
+  )
+  const bounded = await run({ steps: Array.from({ length: 30 }, () => same), over: { budget: { maxTurns: 4 } } })
+  t.match(bounded.end, { stop: { kind: 'max-turns', limit: 4 } }, 'a bound that was asked for is a stop of its own')
+})
+
 t.test('results go to their own calls, whatever order they end in', async t => {
   const waiting: (() => void)[] = []
   const slow = scriptedTools({

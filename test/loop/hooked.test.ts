@@ -104,7 +104,7 @@ t.test('anything but a clear yes before a call, and the tool does not run', asyn
   }
 })
 
-t.test('what hooks add to a result', async t => {
+t.test('what hooks add to a result (P053)', async t => {
   const big = 'n'.repeat(16_000)
   const cases: readonly { name: string; tool: string; notes: string[]; output: Json; failed: boolean }[] = [
     {
@@ -182,7 +182,7 @@ t.test('reading goes on side by side unless a hook looks at it', async t => {
   t.strictSame(one.hooks.asked, ['before c list', 'after c', 'stop 0 done'])
 })
 
-t.test('a stop hook continues a run three times and no more', async t => {
+t.test('a stop hook continues a run three times and no more, and is told how often (P040, P041, P079)', async t => {
   const forever = await drive(
     [1, 2, 3, 4].map(n => replies({ text: `answer ${n}` })),
     { stop: ({ continuations }) => block(`more (${continuations})`) },

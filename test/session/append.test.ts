@@ -47,7 +47,7 @@ function codeOf(came: Refusal | null): string | null {
   return came === null ? null : came.code
 }
 
-t.test('what does not fit is taken back, at whatever byte the disk is full', async t => {
+t.test('H18: what does not fit is taken back, at whatever byte the disk is full', async t => {
   for (let room = 0; room < 60; room += 1) {
     const path = place(t)
     const { id } = await filed(path)
@@ -152,7 +152,7 @@ t.test('a run that is refused before it starts leaves no trace', async t => {
   t.strictSame(readdirSync(path), [`${id}.jsonl`])
 })
 
-t.test('a run on a full disk fails with the reason, before the effect', async t => {
+t.test('H18: a run on a full disk fails with the reason, before the effect', async t => {
   const path = place(t)
   const session = unrefused(newSession(path, FACTS, { calls: diskOf(400) }))
   let written = 0

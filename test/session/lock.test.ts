@@ -29,7 +29,7 @@ const line = (over: object): string =>
     ...over,
   })
 
-t.test('whose lock is in the way', async t => {
+t.test('H16: whose lock is in the way', async t => {
   const cases: readonly (readonly [what: string, text: string, taken: boolean])[] = [
     ['a live process', line({}), false],
     ['another start time: the pid is another program by now', line({ start_time: '1' }), true],
@@ -62,7 +62,7 @@ t.test('whose lock is in the way', async t => {
   }
 })
 
-t.test('a session in use is refused at once with who holds it, and free afterwards', async t => {
+t.test('H16: a session in use is refused at once with who holds it, and free afterwards', async t => {
   const path = place(t)
   const { id } = await filed(path)
   const first = unrefused(resumeSession(path, id, FACTS))

@@ -18,7 +18,7 @@ const HEADER = lineOf({ version: 2, id: 'a', ...FACTS, created_unix: 1 })
 const TURN = lineOf({ kind: 'turn', turn: 1, model: 'm', usage: null, cost: null })
 const text = (...items: Item[]): string => items.map(lineOf).join('')
 
-t.test('cut at every byte of its last three records, a session resumes with what was whole', async t => {
+t.test('H01: cut at every byte of its last three records, a session resumes with what was whole', async t => {
   const path = place(t)
   const { id } = await filed(path)
   const file = join(path, `${id}.jsonl`)
@@ -155,7 +155,7 @@ t.test('a line that is nested deeper than any run writes is damage, wherever it 
   t.equal(readVersion1(Buffer.from(first)).kind, 'damage')
 })
 
-t.test('damage in the middle is refused with the line, and nothing is changed', async t => {
+t.test('H01: damage in the middle is refused with the line, and nothing is changed', async t => {
   const path = place(t)
   const { id } = await filed(path)
   const file = join(path, `${id}.jsonl`)

@@ -214,6 +214,28 @@ t.test('a thousand sessions are listed from their ends', async t => {
   t.strictSame(damaged, [])
 })
 
+/** Bytes that this process has read so far, by read(2) and its like (proc(5), /proc/pid/io). */
+const bytesRead = (): number => Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'latin1'))?.[1])
+
+t.test('P110: a run reads no session but its own, however many there are', { skip: needs('linux') }, async t => {
+  const path = place(t)
+  const { id } = await filed(path)
+  const whole = readFileSync(join(path, `${id}.jsonl`), 'utf8')
+  const costs = (): readonly number[] =>
+    [() => newSession(path, FACTS), () => resumeSession(path, id, FACTS)].map(open => {
+      const before = bytesRead()
+      unrefused(open()).close()
+      return bytesRead() - before
+    })
+  const alone = costs()
+  for (let n = 0; n < 1_000; n += 1)
+    writeFileSync(join(path, `s-${n}.jsonl`), whole.replaceAll(id, `s-${n}`), { mode: 0o600 })
+  for (const [at, cost] of costs().entries()) t.ok(cost < (alone[at] ?? 0) + 4_096, `${cost} bytes, ${alone[at]} alone`)
+  const before = bytesRead()
+  listed(path)
+  t.ok(bytesRead() - before > 1_000 * 100, 'the count does see what is read')
+})
+
 t.test('what is resumed goes on in the same file, and its turns are counted on', async t => {
   const path = place(t)
   const { id } = await filed(path)

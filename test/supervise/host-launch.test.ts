@@ -116,7 +116,7 @@ for (const reap of REAPS) {
       t.strictSame(marked(word), [])
     })
 
-    t.test('a daemon that holds the output is not waited for, and is ended', async t => {
+    t.test('a daemon that holds the output is not waited for, and is ended (P025)', async t => {
       const word = mark()
       const outcome = await shell(`setsid sleep ${word} & nohup sleep ${word} & (sleep ${word} &) ; echo {}`, { reap })
       t.strictSame(outcome.ending, { kind: 'exited', status: 0 })

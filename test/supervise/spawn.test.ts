@@ -323,7 +323,7 @@ t.test('descriptors', { skip: needs('linux') }, async t => {
   t.same([out(again), renderCaptured(again.stderr).text], ['o\n', 'e\n'])
 })
 
-t.test('output is bounded in memory, whatever comes', async t => {
+t.test('output is bounded in memory, whatever comes (P112)', async t => {
   const before = process.memoryUsage().rss
   const flood = await shell('head -c 150000000 /dev/zero')
   t.equal(flood.stdout.totalBytes, 150_000_000)

@@ -395,7 +395,7 @@ t.test('write scope, by spelling and by landing', async t => {
   t.equal(codeOf(fileWrite({ path: 'other', text: 'x' }, reach)), 'done')
 })
 
-t.test('file_edit changes only the bytes it means', async t => {
+t.test('file_edit changes only the bytes it means (P116)', async t => {
   const ws = scratch(t)
   const reach = reachOf(ws)
   const edit = (content: string | Buffer, old: string, put: string): [unknown, string] => {

@@ -177,10 +177,9 @@ for (const { name, events, reads, earlier } of told) {
   })
 }
 
-// Cases H08 and H10.
 const malformed: readonly string[] = ['null', '[]', '"x"', '{"path":', '{"text":"a\nb"}', '{"text":"\\`"}']
 for (const args of malformed) {
-  t.test(`arguments ${JSON.stringify(args)}`, async t => {
+  t.test(`arguments ${JSON.stringify(args)} (H08, H10)`, async t => {
     const [read] = resultOf(fold([calls(begun(0, 'a', 'run', args)), chunk({}, 'stop')]).outcome).calls
     t.type(read?.malformed, 'string')
     t.same(read?.arguments, {})

@@ -51,7 +51,7 @@ function essence(outcome: TurnOutcome): unknown {
   return { text, calls, usage, end, model }
 }
 
-// Cases H05 and H06. Each framing has to read like the plain one.
+// Each framing has to read like the plain one.
 const framings: { name: string; of: (sample: WireSample) => string }[] = [
   { name: 'as the endpoint frames it', of: ({ frames }) => frames.join('') },
   { name: 'CRLF', of: ({ frames }) => frames.join('').replaceAll('\n', '\r\n') },
@@ -88,7 +88,7 @@ const framings: { name: string; of: (sample: WireSample) => string }[] = [
 
 for (const sample of WIRE_SAMPLES) {
   for (const { name, of } of framings) {
-    t.test(`${sample.wire}: framing: ${name}`, async t => {
+    t.test(`${sample.wire}: framing: ${name} (H06)`, async t => {
       const { outcome, shown } = await played(t, sample, streamAnswer(of(sample)))
       t.strictSame(essence(outcome), SAMPLE_TURN)
       t.strictSame(shown, SAMPLE_SHOWN)
@@ -413,8 +413,7 @@ for (const sample of WIRE_SAMPLES) {
     t.equal(server.connections, 1)
   })
 
-  // Cases P022 and P113.
-  t.test(`${sample.wire}: a silent stream is given up; comments are signs of life`, async t => {
+  t.test(`${sample.wire}: a silent stream is given up; comments are signs of life (P022, P113)`, async t => {
     for (const [name, first, message, emitted] of [
       ['before the first byte', '', /no first byte within 120 ms/, false],
       ['after the head', streamAnswer(''), /no first byte within 120 ms/, false],

@@ -56,7 +56,6 @@ for (const { body, message } of bodies) {
   })
 }
 
-// Case H11.
 const waits: { value: string | undefined; ms: number | undefined }[] = [
   { value: undefined, ms: undefined },
   { value: '0', ms: 0 },
@@ -77,7 +76,7 @@ const waits: { value: string | undefined; ms: number | undefined }[] = [
 ]
 
 for (const { value, ms } of waits) {
-  t.test(`retry-after ${JSON.stringify(value)}`, async t => {
+  t.test(`retry-after ${JSON.stringify(value)} (H11)`, async t => {
     t.equal(retryAfter({ 'retry-after': value }, NOW), ms)
     const failure = failureOfStatus(429, '', { 'retry-after': value }, NOW)
     t.equal(failure.retryAfterMs, ms)

@@ -122,7 +122,6 @@ t.test('what cannot be replayed is not kept', async t => {
   t.equal(shown.length, 4)
 })
 
-// Cases H08 and H10.
 const argumentCases: { json: readonly string[]; begin?: Json; reads: JsonObject | RegExp }[] = [
   { json: [], reads: {} },
   { json: [''], reads: {} },
@@ -142,7 +141,7 @@ const argumentCases: { json: readonly string[]; begin?: Json; reads: JsonObject 
 ]
 
 for (const { json, begin = {}, reads } of argumentCases) {
-  t.test(`arguments ${JSON.stringify(json)} on ${JSON.stringify(begin)}`, async t => {
+  t.test(`arguments ${JSON.stringify(json)} on ${JSON.stringify(begin)} (H08, H10)`, async t => {
     const begun = { type: 'tool_use', id: 'toolu_1', name: 'file_read', input: begin }
     const changes = json.map(partial_json => ({ type: 'input_json_delta', partial_json }))
     const { outcome } = fold([start(), ...block(0, begun, ...changes), ...end('tool_use')])

@@ -29,7 +29,7 @@ const { instruction } = buildContext({
 const tools = port.specs.map(({ name, description, input_schema }) => ({ name, description, input_schema }))
 
 /**
- * Case F15: keywords that OpenAI, Anthropic, Gemini's compatible endpoint, vLLM, llama.cpp and Ollama all take.
+ * Keywords that OpenAI, Anthropic, Gemini's compatible endpoint, vLLM, llama.cpp and Ollama all take.
  * `prefixItems` is the one of `run` that the contract asks for (§8); `items` beside it says the same to those who pass it over.
  */
 const COMMON: ReadonlySet<string> = new Set([
@@ -68,7 +68,7 @@ function foreign(schema: Json | undefined, place: string): readonly string[] {
   ]
 }
 
-t.test('our seven tools use the schema words that every vendor takes', async t => {
+t.test('our seven tools use the schema words that every vendor takes (F15)', async t => {
   t.equal(tools.length, 7)
   t.same(
     tools.flatMap(({ name, input_schema }) => foreign(input_schema, name)),
@@ -86,14 +86,14 @@ t.test('our seven tools use the schema words that every vendor takes', async t =
 for (const wire of NAMES) {
   const encode = (request: TurnRequest): JsonObject => WIRES[wire].encode(request)
 
-  t.test(`${wire}: the first request with seven tools`, async t => {
+  t.test(`${wire}: the first request with seven tools, byte for byte the same (P119)`, async t => {
     const body = `${JSON.stringify(encode(turnRequest({ instruction, tools })))}\n`
     t.ok(Buffer.byteLength(body) <= 8_192, `${Buffer.byteLength(body)} bytes`)
     t.equal(`${JSON.stringify(encode(turnRequest({ instruction, tools })))}\n`, body, 'same inputs, same bytes')
   })
 
-  // Case F01: optional properties are legal, so a schema goes out as it is and never as a strict one.
-  t.test(`${wire}: a schema of a user goes out as it is`, async t => {
+  // Optional properties are legal, so a schema goes out as it is and never as a strict one.
+  t.test(`${wire}: a schema of a user goes out as it is, with what is optional in it (F01)`, async t => {
     const input_schema: JsonObject = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -105,8 +105,8 @@ for (const wire of NAMES) {
     t.notMatch(body, '"strict":true')
   })
 
-  // Case F04: one such tool would break every request of the run.
-  t.test(`${wire}: a schema whose root no vendor takes is refused before the first request`, async t => {
+  // One such tool would break every request of the run.
+  t.test(`${wire}: a schema whose root no vendor takes is refused before the first request (F04)`, async t => {
     const roots: readonly (readonly [JsonObject, string | undefined])[] = [
       [{ oneOf: [{ type: 'object' }] }, 'oneOf'],
       [{ type: 'object', anyOf: [{}] }, 'anyOf'],
@@ -123,8 +123,8 @@ for (const wire of NAMES) {
     }
   })
 
-  // Case P119, by turns: the conversation grows only at its end, and nothing else of the request changes.
-  t.test(`${wire}: consecutive requests share their beginning to the byte`, async t => {
+  // By turns: the conversation grows only at its end, and nothing else of the request changes.
+  t.test(`${wire}: consecutive requests share their beginning to the byte (P119)`, async t => {
     const turns: Item[][] = [sampleConversation.slice(0, 1)]
     for (let n = 1; n <= 4; n++) turns.push([...(turns.at(-1) ?? []), ...turn(n, wire)])
     const requests = turns.map(items => encode(turnRequest({ instruction, tools, items })))

@@ -39,7 +39,7 @@ t.test('a call: its deltas carry the id that the finished call has', async t => 
   t.same(resultOf(outcome).calls, [{ call_id: 'call_1', name: 'file_read', arguments: { path: 'a.txt' } }])
 })
 
-// Case H08 and H10: every shape a model was seen to send.
+// Every shape a model was seen to send.
 const argumentCases: { args: Json | undefined; reads: JsonObject | RegExp }[] = [
   { args: '', reads: {} },
   { args: '  \n', reads: {} },
@@ -60,7 +60,7 @@ const argumentCases: { args: Json | undefined; reads: JsonObject | RegExp }[] = 
 ]
 
 for (const { args, reads } of argumentCases) {
-  t.test(`arguments ${JSON.stringify(args)}`, async t => {
+  t.test(`arguments ${JSON.stringify(args)} (H08, H10)`, async t => {
     const [read] = resultOf(fold(answerEvents('', [call(args)])).outcome).calls
     if (reads instanceof RegExp) {
       t.match(read?.malformed, reads)

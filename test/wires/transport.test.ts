@@ -89,7 +89,7 @@ t.test('the credential is read for each request; none sends no header', async t 
   t.notMatch(open.requests[0], /authorization/i)
 })
 
-t.test('cut anywhere: inside CRLF and inside a character', async t => {
+t.test('cut anywhere: inside CRLF and inside a character (H05)', async t => {
   const bytes = Buffer.from(ANSWER.replaceAll('\n', '\r\n'))
   const cuts = [...bytes.keys()].filter(at => bytes[at - 1] === 0x0d || (bytes[at] ?? 0) >> 6 === 2)
   t.ok(cuts.length > 20)

@@ -59,7 +59,7 @@ t.test('the tool is published with the schema as it was written, behind the tool
   t.strictSame(tools[1]?.input_schema, SCHEMA)
 })
 
-t.test('an answer that fits ends the run; work comes before it', async t => {
+t.test('an answer that fits ends the run; work comes before it, for no turn is held to the answer (P092)', async t => {
   const { end, lines, choices, pairs } = await drive([
     replies({ calls: [look('l')] }),
     replies({ text: 'so', calls: [answer('a')] }),

@@ -18,7 +18,7 @@ t.test('refused before any request, with the place and what works', async t => {
     { name: 'a list', schema: [], place: '', says: /its root is a list .* wrap it, \{"type":"object"/ },
     { name: 'true', schema: true, place: '', says: /is a boolean/ },
     {
-      name: 'array at the root (F06)',
+      name: 'array at the root (F06, P097)',
       schema: { type: 'array' },
       place: '/type',
       says: /is "array" where "object" .*wrap/,
@@ -173,7 +173,7 @@ t.test('drafts: the same data, what each of them says of it (F10)', async t => {
   t.equal(old.judge({ a: 5 }).length, 1, 'exclusiveMaximum of draft 04 is true or false')
 })
 
-t.test('formats: known ones are checked, others are told once (F13)', async t => {
+t.test('formats: known ones are checked, others are told once (F13, P086)', async t => {
   const cases: Readonly<Record<string, { readonly fits: string; readonly not: string }>> = {
     'date-time': { fits: '2026-05-04T10:00:00Z', not: '2026-05-04 10:00:00Z' },
     date: { fits: '2026-02-28', not: '2026-02-30' },
