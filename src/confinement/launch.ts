@@ -9,7 +9,7 @@ import { LaunchFolders } from '../paths/launch-folders.js'
 import { type Clock, graceMs as checkedGraceMs, limitMs, systemClock } from '../supervise/deadline.js'
 import { inheritableRefusal } from '../supervise/descriptors.js'
 import { endedFacts } from '../supervise/ended-facts.js'
-import { startGuard } from '../supervise/guardian.js'
+import { type Guard, startGuard } from '../supervise/guardian.js'
 import { type NamespaceHost, NamespaceTree, namespaceHost } from '../supervise/namespace-kill.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import { Pty } from '../supervise/pty.js'
@@ -57,7 +57,7 @@ export async function launch(plan: LaunchPlan, folders: LaunchFolders, options: 
     return { ...blank, ending: guard }
   }
   try {
-    const run = await startIn({ ...plan, env: { ...plan.env, ...guard.env } }, options, group)
+    const run = await startIn({ ...plan, env: { ...plan.env, ...guard.env } }, options, { group, guard })
     if ('kind' in run) return { ...blank, ending: run }
     const ended = await run.supervised.ended
     await run.release.close()
@@ -105,7 +105,11 @@ interface Run {
   readonly stderr: 'kept' | 'given'
 }
 
-async function startIn(plan: LaunchPlan, options: LaunchOptions, group: LaunchGroup | null): Promise<Run | NotStarted> {
+async function startIn(
+  plan: LaunchPlan,
+  options: LaunchOptions,
+  { group, guard }: { readonly group: LaunchGroup | null; readonly guard: Guard },
+): Promise<Run | NotStarted> {
   let tree: NamespaceTree | undefined
   const supervision = {
     ...supervisionOf(plan, options),
@@ -121,7 +125,11 @@ async function startIn(plan: LaunchPlan, options: LaunchOptions, group: LaunchGr
   // Node, which opens the listener, needs more than a command may be given.
   const limits = plan.policy.network === null ? 'now' : 'later'
   const supervised = await start(
-    { ...spawnPlan(plan, options, pty), ...(group === null ? {} : { around: spawn => group.started(spawn, limits) }) },
+    {
+      ...spawnPlan(plan, options, pty),
+      guard,
+      ...(group === null ? {} : { around: spawn => group.started(spawn, limits) }),
+    },
     supervision,
     () => sharedFifos(outsideOf(plan)),
   )

@@ -37,12 +37,11 @@ export async function launchSeatbelt(
     const ready = placed(plan, folder.path, heldStdio(options) === 'given' ? 'given' : 'kept')
     const cookies = { ...guard.env, [COOKIE]: options.launchId }
     const supervised = await start(
-      spawnPlan(ready, options, cookies),
+      { ...spawnPlan(ready, options, cookies), guard },
       { ...supervisionOf(plan, options), tree: pid => sweptTree(pid, options.launchId) },
       () => sharedFifos(outsideOf(plan)),
     )
     if ('kind' in supervised) return { ...blank, survivors_killed: 0, ending: launcherFailed(plan, supervised) }
-    guard.covers(supervised.pid)
     const stood = heard(supervised)
     supervised.killOn(options.kill)
     const ended = await supervised.ended

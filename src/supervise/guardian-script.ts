@@ -1,9 +1,13 @@
 /**
  * What the guardian runs: a script for any POSIX shell. Pure text.
  *
- * It is told `begin GROUP START` and `end GROUP` for groups that do not die with us by themselves, and `clean` when we end
- * with nothing running. At end-of-file it ends the groups that are still its to end, then sweeps for the mark several times,
- * because what we had just forked shows its new environment only after its exec, and what it kills may have just forked.
+ * It is told `soon` before a start and `none` where that failed, `begin GROUP START` and `end GROUP` for groups, and `clean` when we
+ * end with nothing running. At end-of-file it ends the groups that are still its to end, then sweeps for the mark several times,
+ * because what it kills may have just forked.
+ *
+ * A start that we did not live to name is a process in a session of its own that may not show its environment yet: execve(2) closes our
+ * descriptors, which lets the end-of-file through, before the new environment can be read, and on a machine without memory to spare the
+ * disk may stand in between. So while there is such a one it is waited for, and the sweep is made again.
  *
  * A shell that cannot fork ends, and what fills the table of processes may be what it is there to end. So groups are ended
  * without a fork, and the sweep has a slow twin of nothing but built-in words, run when the shell ends too soon (trap EXIT).
@@ -18,11 +22,13 @@ export const DARWIN_SIGHT: Sight = { by: 'ps', words: '-axEww' }
 /** Signals to us that reach the guardian as well change nothing: it ends by its pipe alone. */
 const LISTEN = `\
 trap '' HUP INT QUIT TERM
-mark=$1=$2 groups=' ' sessions=
+mark=$1=$2 groups=' ' sessions= soon=
 while read -r word group start; do
 case $word in
 clean) exit 0 ;;
-begin) groups="$groups$group:$start " ;;
+soon) soon=1 ;;
+none) soon= ;;
+begin) soon= groups="$groups$group:$start " ;;
 end) case $groups in *" $group:"*)
 rest=\${groups#*" $group:"}
 groups="\${groups%%" $group:"*} \${rest#* }" ;;
@@ -53,6 +59,20 @@ case \${2-Z} in Z|X) return 1 ;; esac
 case "$sessions|" in *"|$5|"*) return 0 ;; esac
 slurp "/proc/$1/environ"
 case $text in *"$mark"*) sessions="$sessions|$5" ;; *) return 1 ;; esac
+}
+newborn() {
+slurp /proc/$$/stat
+set -- \${text##*) }
+born=\${20}
+for path in /proc/[0-9]*; do
+slurp "$path/stat"
+set -- \${text##*) }
+case \${1-Z} in Z|X) continue ;; esac
+[ "$4" = "\${path#/proc/}" ] && [ "\${20}" -ge "$born" ] || continue
+slurp "$path/environ"
+[ -n "$text" ] || return 0
+done
+return 1
 }
 forkless() {
 for round in 1 2 3 4 5 6 7 8 9; do
@@ -89,6 +109,7 @@ found=$marked
 
 const ps = (words: string): string => `\
 forkless() { :; }
+newborn() { return 1; }
 held() {
 line=$(ps ${words} -o pid= -o command= 2>/dev/null | grep "^ *\${1%%:*} ") || return 0
 case $line in *"$mark"*) return 0 ;; esac
@@ -100,12 +121,16 @@ case $rest in *"$mark"*) echo "$pid -$group" ;; esac
 done)
 }`
 
+/** Pauses in seconds, ten together: longer than a disk takes for the first page of a program, and an end to waiting for who has none. */
+const WAITED_FOR = Array.from({ length: 40 }, () => '0.25').join(' ')
+
 /**
  * Whose environment is marked is ours, and so is its whole session, because only what we started is led into ours. That also
  * covers the moment between a spawn and the word of its group.
  */
 const END = `\
 trap forkless EXIT
+sweeps() {
 for pause in 0 0.05 0.1 0.2 0.4; do
 [ $pause = 0 ] || sleep $pause
 for entry in $groups; do
@@ -117,6 +142,12 @@ sweep
 for pid in $found; do kill -KILL "$pid" 2>/dev/null; done
 [ -n "\${found# }" ] || sessions=
 done
+}
+sweeps
+if [ -n "$soon" ] && newborn; then
+for pause in ${WAITED_FOR}; do newborn || break; sleep $pause; done
+sweeps
+fi
 trap - EXIT`
 
 /**

@@ -11,7 +11,7 @@ import { randomHex } from '../random.js'
 import { DARWIN_SIGHT, guardianScript } from './guardian-script.js'
 import { processState, procIsOurs } from './processes.js'
 import { type NotStarted, notStarted } from './program.js'
-import { type Beside, startBeside } from './spawn.js'
+import { type Beside, type StartGuard, startBeside } from './spawn.js'
 
 /** Name of the variable that marks what the guardian of this process ends. */
 export const GUARD = 'HARNESS_GUARD'
@@ -27,11 +27,9 @@ let saysGoodbye = false
 const running = new Map<number, string>()
 let launches = 0
 
-export interface Guard {
+export interface Guard extends StartGuard {
   /** The mark: to be put into the environment of what is started. Empty where there is no guardian. */
   readonly env: Readonly<Record<string, string>>
-  /** Names the group that was started, for what does not carry the mark. `pid` leads it and is not reaped. */
-  covers(pid: number): void
   /** To be called once the tree is gone. Calling it again does nothing. */
   over(): void
 }
@@ -65,6 +63,8 @@ export function startGuard(): Guard | NotStarted {
   running.set(key, '')
   return {
     env: { [GUARD]: guardCookie() },
+    soon: () => tell('soon\n'),
+    none: () => tell('none\n'),
     covers(pid) {
       if (!running.has(key)) return
       const line = `${pid} ${processState(pid)?.startTime ?? '-'}`

@@ -12,7 +12,7 @@ import { COOKIE } from './cookie-sweep.js'
 import { type Clock, graceMs, limitMs, systemClock } from './deadline.js'
 import { inheritableRefusal } from './descriptors.js'
 import { endedFacts } from './ended-facts.js'
-import { startGuard } from './guardian.js'
+import { type Guard, startGuard } from './guardian.js'
 import { HostNamespace, STATUS_FD } from './host-namespace.js'
 import type { LaunchRecord } from './left-overs.js'
 import type { NotStarted } from './program.js'
@@ -80,10 +80,9 @@ export async function launchHost(plan: HostLaunchPlan): Promise<Outcome> {
   let supervised: Supervised | null = null
   let left = false
   try {
-    const started = await startHeld(plan, held, guard.env)
+    const started = await startHeld(plan, held, guard)
     if ('kind' in started) return { ...blank, ending: started }
     supervised = started
-    guard.covers(supervised.pid)
     plan.record?.begin({ launchId: plan.launchId, pid: supervised.pid, purpose: 'hook' })
     held.started(supervised)
     const ended = await supervised.ended
@@ -124,11 +123,7 @@ class HostGroup {
   close(): void {}
 }
 
-async function startHeld(
-  plan: HostLaunchPlan,
-  held: Held,
-  cookies: Readonly<Record<string, string>>,
-): Promise<Supervised | NotStarted> {
+async function startHeld(plan: HostLaunchPlan, held: Held, guard: Guard): Promise<Supervised | NotStarted> {
   const { stdin, signal, kill } = plan
   const inNamespace = held instanceof HostNamespace
   const supervised = await start(
@@ -136,7 +131,8 @@ async function startHeld(
       file: held.file,
       args: held.args,
       ...(inNamespace || plan.argv0 === undefined ? {} : { argv0: plan.argv0 }),
-      env: { ...plan.env, ...cookies, [COOKIE]: plan.launchId },
+      env: { ...plan.env, ...guard.env, [COOKIE]: plan.launchId },
+      guard,
       cwd: plan.cwd,
       identity: null,
       format: 'check',

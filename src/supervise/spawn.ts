@@ -33,6 +33,17 @@ export interface SpawnPlan extends StdioPlan {
   readonly format: 'check' | 'judged'
   /** Calls what it is given, which starts the process, at once. Where it throws, the process is ended and the start has failed. Absent: nothing is done around it. */
   readonly around?: (spawn: () => void) => void
+  /** Told of the start, so that it is ended whenever we are killed. Absent: it dies with us by itself. */
+  readonly guard?: StartGuard
+}
+
+/** What ends a process when we are killed, told at once around its start: nothing of ours happens in between. */
+export interface StartGuard {
+  soon(): void
+  /** Nothing was started. */
+  none(): void
+  /** `pid` leads a group of its own and is not reaped. */
+  covers(pid: number): void
 }
 
 /**
@@ -109,11 +120,15 @@ function judgeWord(word: string, name: () => string): NotStarted | null {
 async function spawnChild(plan: SpawnPlan, stdio: ChildStdio): Promise<SpawnedChild | NotStarted> {
   const attempt: { child?: ChildProcess; error?: unknown } = {}
   const now = () => {
+    plan.guard?.soon()
     try {
       attempt.child = spawnNow(plan, stdio)
     } catch (error) {
       attempt.error = error
     }
+    const pid = attempt.child?.pid
+    if (pid === undefined) plan.guard?.none()
+    else plan.guard?.covers(pid)
   }
   try {
     if (plan.around === undefined) now()

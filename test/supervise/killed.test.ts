@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import t from 'tap'
 import { guardianScript } from '../../src/supervise/guardian-script.js'
+import { processState } from '../../src/supervise/processes.js'
 import { eventually, fixture, marked, NOBODY, pause, procText, program, said } from '../support/children.js'
 import { needs } from '../support/needs.js'
 
@@ -125,6 +126,33 @@ t.test(
     t.match(complaint, /fork/, 'it could not fork')
     t.ok(await eventually(() => marked(word).length === 1, 1_000))
     t.strictSame(marked(word), [stranger.pid], 'all that is ours has ended, and nobody else')
+  },
+)
+
+/** For 3 s a leader of a session without an environment, as a process is in the middle of execve(2); then marked. */
+const NEWBORN = 'select undef, undef, undef, 3; %ENV = (HARNESS_GUARD => $ARGV[0]); exec "/bin/sleep", $ARGV[1]'
+
+t.test(
+  'the guardian’s script waits for a start that it was told of and cannot see yet',
+  { skip: needs('linux', 'perl') },
+  async t => {
+    const tried = async (heard: string): Promise<boolean> => {
+      const [cookie, word] = [`${process.pid}-newborn-${++count}`, `6${process.pid}${count}`]
+      const words = ['-c', guardianScript({ by: 'proc' }), 'guardian', 'HARNESS_GUARD', cookie]
+      const guardian = spawn('/bin/sh', words, { env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'ignore', 'ignore'] })
+      t.teardown(() => marked(word).map(pid => process.kill(pid, 'SIGKILL')))
+      const born = spawn('/usr/bin/perl', ['-e', NEWBORN, cookie, word], { env: {}, detached: true, stdio: 'ignore' })
+      const over = new Promise(resolve => guardian.once('close', resolve))
+      guardian.stdin?.end(heard.replace('PID', `${born.pid} ${processState(born.pid ?? 0)?.startTime}`))
+      await over
+      await pause(200)
+      // One that was not waited for goes on to sleep for longer than this test takes.
+      await eventually(() => marked(word).length === 0, 4_000)
+      return marked(word).length === 0
+    }
+    const [soon, unsaid, failed] = await Promise.all(['soon\n', '', 'soon\nnone\n'].map(tried))
+    t.same({ soon, unsaid, failed }, { soon: true, unsaid: false, failed: false })
+    t.ok(await tried('soon\nbegin PID\n'), 'one that has a name needs no mark')
   },
 )
 
