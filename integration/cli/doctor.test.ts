@@ -205,3 +205,26 @@ t.test('as few open files as a launch takes', LINUX, async t => {
   const { exitCode, stdout } = await execa('/bin/sh', words, { reject: false, stdin: 'ignore', timeout })
   t.equal(exitCode, 0, stdout)
 })
+
+t.test('--seccomp-profile: an engine’s profile with what bubblewrap needs, and nothing is tried', async t => {
+  const { path, remove } = scratch()
+  t.teardown(remove)
+  const base = join(path, 'default.json')
+  const architectures = ['SCMP_ARCH_X86_64', 'SCMP_ARCH_AARCH64']
+  const syscalls = [{ names: ['read'], action: 'SCMP_ACT_ALLOW' }]
+  writeFileSync(base, JSON.stringify({ defaultAction: 'SCMP_ACT_ERRNO', architectures, syscalls }))
+  const printed = await harness(['doctor', '--seccomp-profile', base], { timeout })
+  t.match(printed, { status: 0, stderr: '' })
+  const calls = ['clone', 'unshare', 'mount', 'umount2', 'pivot_root']
+  t.same((JSON.parse(printed.stdout) as { syscalls: unknown }).syscalls, [
+    ...syscalls,
+    { names: calls, action: 'SCMP_ACT_ALLOW' },
+  ])
+  writeFileSync(base, '{"defaultAction": ')
+  const damaged = await harness(['doctor', '--seccomp-profile', base], { timeout })
+  t.match(damaged, { status: 1, stdout: '', stderr: /bad-document.*no seccomp profile/ })
+  t.match(await harness(['doctor', '--seccomp-profile', base, '--json'], { timeout }), {
+    status: 1,
+    stdout: /bad-arguments/,
+  })
+})

@@ -82,6 +82,7 @@ export const COMMANDS: readonly CommandRow[] = [
       'harness doctor --confine bubblewrap --tty --hook-reap namespace',
       'harness doctor --json | jq \'.guarantees[] | select(.status != "held")\'',
       'docker run --rm IMAGE doctor    # which option of the engine is missing',
+      'harness doctor --seccomp-profile default.json > harness-seccomp.json    # for --security-opt seccomp=FILE',
     ],
   },
   {

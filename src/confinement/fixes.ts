@@ -2,6 +2,7 @@
  * What to change, by who has to change it: the options of a container engine by name, or the settings of the machine. Pure;
  * the texts stand in refusals, in `doctor` and in its JSON.
  */
+import { NESTED_CALLS } from './seccomp-profile.js'
 
 /** Who started the container that we are in. `kubernetes` speaks of a pod's `securityContext`. */
 export type Engine = 'docker' | 'podman' | 'kubernetes'
@@ -36,14 +37,13 @@ export function fixFor(fix: Fix, engine: FixPlace['engine']): string {
   return [fix.host, ...named].join(' · ')
 }
 
-/** Calls that bubblewrap makes and Docker's default filter refuses, found by taking one away at a time. */
-const CALLS = 'clone, unshare, mount, umount2 and pivot_root'
+const CALLS = `${NESTED_CALLS.slice(0, -1).join(', ')} and ${NESTED_CALLS.at(-1)}`
 
 export const USER_NAMESPACES: Fix = {
   host: 'sudo sysctl -w kernel.unprivileged_userns_clone=1 where there is such a setting (Debian), and sudo sysctl -w user.max_user_namespaces=15000 where that is 0',
-  docker: `--security-opt seccomp=FILE, where FILE is Docker’s default profile with ${CALLS} allowed (or --security-opt seccomp=unconfined), and run as an ordinary user: --user 1000:1000`,
+  docker: `--security-opt seccomp=FILE, where FILE is Docker’s default profile with ${CALLS} allowed (harness doctor --seccomp-profile DEFAULT.json > FILE; or --security-opt seccomp=unconfined), and run as an ordinary user: --user 1000:1000`,
   podman: `leave podman’s own seccomp profile in place (no --security-opt seccomp=FILE), or allow ${CALLS} in FILE`,
-  kubernetes: `securityContext.seccompProfile: {type: Localhost, localhostProfile: FILE} with ${CALLS} allowed (or {type: Unconfined}), and runAsUser: 1000`,
+  kubernetes: `securityContext.seccompProfile: {type: Localhost, localhostProfile: FILE} with ${CALLS} allowed (harness doctor --seccomp-profile DEFAULT.json > FILE; or {type: Unconfined}), and runAsUser: 1000`,
 }
 
 export const FRESH_PROC: Fix = {

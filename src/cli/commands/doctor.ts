@@ -19,9 +19,12 @@ import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { printJson } from '../print.js'
 import { wantsColor } from '../render.js'
+import { printSeccompProfile } from '../seccomp-profile.js'
 import type { Invocation } from './invocation.js'
 
 export async function doctor({ given }: Invocation, io: Io): Promise<number> {
+  const base = given.one('--seccomp-profile')
+  if (base !== undefined) return printSeccompProfile(base, io)
   closeInherited()
   io.handleSignals()
   const confine = confineChoice('doctor', given)

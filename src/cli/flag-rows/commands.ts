@@ -33,6 +33,12 @@ export const COMMAND_FLAGS: readonly Flag[] = [
       ['--json', null, 'the report as one JSON document (native-profiles/doctor.schema.json)'],
       ['--tty', null, 'ask for a terminal inside too'],
       ['--hook-reap', 'HOW', 'ask for hooks in pid namespaces too (namespace)', { choices: ['group', 'namespace'] }],
+      [
+        '--seccomp-profile',
+        'BASE',
+        'try nothing: print BASE, the seccomp profile of a container engine, with the calls allowed that bubblewrap makes, for containers without capabilities',
+        { conflicts: ['--json'] },
+      ],
     ],
   ),
   ...built(
