@@ -8,7 +8,7 @@ import { configured } from './configuration.js'
 import { takesProfiles } from './flags.js'
 import { type Io, openIo } from './io.js'
 import { nowhereText } from './nowhere.js'
-import { parseArgv, parseHookcheck } from './parse.js'
+import { asksForJson, parseArgv, parseHookcheck } from './parse.js'
 import { printJson } from './print.js'
 import { garbledWord, refuseGarbledFolders } from './raw-words.js'
 import { escapeLines } from './terminal-text.js'
@@ -18,6 +18,8 @@ interface Program {
   run(words: readonly string[], io: Io): Promise<Done>
   readonly refused: (words: readonly string[]) => number
   readonly bug: (words: readonly string[]) => number
+  /** What refuses these words is read by a program. */
+  readonly readsJson: (words: readonly string[]) => boolean
   /** What was to be printed could not be: success would be a lie. */
   readonly lost: number
 }
@@ -32,6 +34,7 @@ interface Done {
 const WHOLE: Readonly<Partial<Record<string, readonly number[]>>> = {
   __proto__: null as never,
   run: [1],
+  demo: [1],
   chat: [1],
   'workflow-run': [1],
   exec: [124, 125, 126, 127],
@@ -41,11 +44,12 @@ const HARNESS: Program = {
   run: runCommand,
   refused: ([command]) => (command === 'exec' ? 125 : 1),
   bug: ([command]) => (command === 'exec' ? 125 : 1),
+  readsJson: asksForJson,
   lost: 1,
 }
 
 /** hookcheck.md §9: 1 is for findings alone. */
-const HOOKCHECK: Program = { run: runHookcheck, refused: () => 2, bug: () => 3, lost: 2 }
+const HOOKCHECK: Program = { run: runHookcheck, refused: () => 2, bug: () => 3, readsJson: () => false, lost: 2 }
 
 /**
  * Entry of the bundle. `name` is that of the program as installed; `saveCache` keeps V8's code cache, called once the
@@ -85,7 +89,7 @@ async function run(program: Program, words: readonly string[], io: Io): Promise<
     return await program.run(words, io)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    reportRefusal(error, words.includes('--json'), io)
+    reportRefusal(error, program.readsJson(words) ? 'json' : 'text', io)
     return { status: program.refused(words), use: 'part' }
   }
 }
@@ -115,8 +119,8 @@ function printed(text: string, io: Io): Done {
 }
 
 /** Contract §3: a run that never started prints one `refused` line under `--json`, its reason on one line. */
-function reportRefusal(refusal: Refusal, json: boolean, io: Io): void {
-  if (json) {
+function reportRefusal(refusal: Refusal, form: 'json' | 'text', io: Io): void {
+  if (form === 'json') {
     const reason = refusal.message
       .split('\n')
       .map(line => line.trim())

@@ -71,7 +71,7 @@ function parseWith(program: Command, words: readonly string[], said: Said): Text
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'text', text: said.out }
-    throw badArguments(error, said.err, program.name() === 'hookcheck' ? 'hookcheck' : words[0])
+    throw badArguments(error, said.err, program.name() === 'hookcheck' ? HOOKCHECK_PLACE : placeOf(words))
   }
 }
 
@@ -220,40 +220,64 @@ function notBuilt(option: string): Refusal {
   return new Refusal('not-built-yet', { option }, `${option} is not built yet in version ${VERSION}: leave it out`)
 }
 
+/** Where in the tree of commands the words lead, for what to write instead. */
+interface Place {
+  /** As it is typed, e.g. `harness workflow plan`. */
+  readonly typed: string
+  /** Absent: no command is named yet, or none of ours. */
+  readonly row?: CommandRow<CommandName>
+  /** Second words of what has only been named by its first. */
+  readonly inner: readonly string[]
+}
+
+const HOOKCHECK_PLACE: Place = { typed: HOOKCHECK.name, row: HOOKCHECK, inner: [] }
+
+function placeOf([first, second]: readonly string[]): Place {
+  const row = COMMANDS.find(
+    ({ name, words: [one, two] = [name] }) => one === first && (two === undefined || two === second),
+  )
+  if (row !== undefined) return { typed: `harness ${(row.words ?? [row.name]).join(' ')}`, row, inner: [] }
+  const inner = COMMANDS.flatMap(({ words }) => (words !== undefined && words[0] === first ? [words[1]] : []))
+  return { typed: inner.length === 0 ? 'harness' : `harness ${first}`, inner }
+}
+
+/** Whether a refusal of `words` (after `harness`) is read by a program: its command has `--json`, and it stands there. */
+export function asksForJson(words: readonly string[]): boolean {
+  const { row } = placeOf(words)
+  const end = words.indexOf('--')
+  const own = end < 0 ? words : words.slice(0, end)
+  return row !== undefined && own.includes('--json') && flagsOf(row.name).some(({ name }) => name === '--json')
+}
+
 /** commander's words, without its prefix, on one line, with what works: the nearest name, or where to look. */
-function badArguments(error: CommanderError, said: string, word: string | undefined): Refusal {
+function badArguments(error: CommanderError, said: string, place: Place): Refusal {
   const text = (said || error.message)
     .replace(/^error: /, '')
     .trim()
     .split('\n')
     .join(' ')
-  if (text.startsWith('Usage:')) return noCommand(word)
+  if (text.startsWith('Usage:')) return noCommand(place)
   const nearest = /\(Did you mean (?:one of )?(.+)\?\)/.exec(text)?.[1]
   if (nearest !== undefined) return new Refusal('bad-arguments', { nearest }, text)
-  return new Refusal('bad-arguments', {}, `${text.replace(/\.$/, '')}${advice(error.code, word)}`)
+  return new Refusal('bad-arguments', {}, `${text.replace(/\.$/, '')}${advice(error.code, place)}`)
 }
 
 /** commander's way of saying that a command was left out is its help. */
-function noCommand(word: string | undefined): Refusal {
-  const parent = COMMANDS.some(({ words }) => words?.[0] === word) ? `harness ${word}` : 'harness'
-  const inner = COMMANDS.flatMap(({ words }) => (words?.[0] === word ? [`${parent} ${words?.[1]}`] : []))
-  const help = inner.length === 0 ? `see ${parent} --help` : `write ${inner.join(' or ')}`
+function noCommand({ typed, inner }: Place): Refusal {
+  const commands = inner.map(word => `${typed} ${word}`).join(' or ')
+  const help = commands === '' ? `see ${typed} --help` : `write ${commands}`
   return new Refusal('bad-arguments', {}, `no command given: ${help}`)
 }
 
 /** What works instead, where commander says only what is wrong. */
-function advice(code: string, word: string | undefined): string {
-  const command: CommandRow<CommandName> | undefined =
-    word === HOOKCHECK.name ? HOOKCHECK : COMMANDS.find(({ name }) => name === word)
+function advice(code: string, { typed, row }: Place): string {
   switch (code) {
     case 'commander.unknownCommand':
     case 'commander.unknownOption':
-      return word === HOOKCHECK.name
-        ? ': see hookcheck --help'
-        : `: see harness ${command === undefined ? '' : `${command.name} `}--help`
+      return `: see ${typed} --help`
     case 'commander.missingArgument':
     case 'commander.excessArguments':
-      return command === undefined ? '' : `: write for example ${command.example[0]}`
+      return row === undefined ? '' : `: write for example ${row.example[0]}`
     default:
       return ''
   }

@@ -5,7 +5,7 @@ import { completionScript } from '../../src/cli/completion.js'
 import { confineChoice, parseEnv } from '../../src/cli/confinement-options.js'
 import { FLAGS, flagsOf, type HarnessCommand } from '../../src/cli/flags.js'
 import { parseLimit } from '../../src/cli/limits.js'
-import { parseArgv, parseHookcheck } from '../../src/cli/parse.js'
+import { asksForJson, parseArgv, parseHookcheck } from '../../src/cli/parse.js'
 import { garbledWord } from '../../src/cli/raw-words.js'
 import { limitText } from '../../src/confinement/limit-units.js'
 import { isRefusal } from '../../src/errors.js'
@@ -46,11 +46,35 @@ t.test('words whose bytes are no UTF-8', { skip: needs('linux') }, async t => {
   )
 })
 
+t.test('a refusal is a JSON line only for who asked this command for JSON', async t => {
+  const cases: readonly [words: string[], is: boolean][] = [
+    [['run', '--json', '--bogus'], true],
+    [['workflow', 'plan', '--json'], true],
+    [['explain', '--json', '--', 'true'], true],
+    [['explain', '--', 'npm', '--json'], false],
+    [['exec', '--bogus', '--', 'npm', 'ls', '--json'], false],
+    [['exec', '--json', '--', 'true'], false],
+    [['workflow', '--json'], false],
+    [['--json'], false],
+    [[], false],
+  ]
+  for (const [words, is] of cases) t.equal(asksForJson(words), is, words.join(' '))
+})
+
 t.test('what is refused names the fix', async t => {
   const cases: readonly { words: string[]; code: string; says: RegExp }[] = [
     { words: ['run', '--inptu', 'x'], code: 'bad-arguments', says: /--inptu.*Did you mean --input/ },
     { words: ['rnu'], code: 'bad-arguments', says: /unknown command.*Did you mean run/ },
-    { words: [], code: 'bad-arguments', says: /no command given/ },
+    { words: [], code: 'bad-arguments', says: /^no command given: see harness --help$/ },
+    { words: ['--zzz'], code: 'bad-arguments', says: /: see harness --help$/ },
+    { words: ['tools', '--zzz'], code: 'bad-arguments', says: /: see harness tools --help$/ },
+    { words: ['workflow', '--zzz'], code: 'bad-arguments', says: /: see harness workflow --help$/ },
+    { words: ['workflow', 'plan', '--zzz'], code: 'bad-arguments', says: /: see harness workflow plan --help$/ },
+    {
+      words: ['workflow', 'plan', 'f.yaml'],
+      code: 'bad-arguments',
+      says: /write for example harness workflow plan --flow/,
+    },
     { words: ['run', '--surface', 'round'], code: 'bad-arguments', says: /flat, verbs/ },
     {
       words: ['run', '--yes', '--approve-up-to', 'high'],
