@@ -95,3 +95,24 @@ t.test('its library is typed, and works', { skip: needs('bubblewrap') }, async t
   const ran = await execa(process.execPath, ['use.js'], { cwd: place.path, reject: false })
   t.equal(ran.stdout, 'exited', ran.stderr)
 })
+
+t.test('a Node that is too old is told which one is needed, not what it cannot read', async t => {
+  const place = scratch({ 'old.cjs': "Object.defineProperty(process.versions, 'node', { value: process.env.OLD })\n" })
+  t.teardown(place.remove)
+  const started = (program: string, old: string, words: readonly string[] = []) =>
+    execa(process.execPath, ['-r', join(place.path, 'old.cjs'), join(installed, 'dist/bin', program), ...words], {
+      reject: false,
+      env: { OLD: old },
+    })
+  const needed = (program: string, old: string) =>
+    new RegExp(`^${program} needs Node.js 20.19 or later; this is ${old} `)
+  for (const old of ['8.17.0', '18.20.8', '20.18.3'])
+    t.match(await started('harness.cjs', old), { exitCode: 1, stdout: '', stderr: needed('harness', old) }, old)
+  t.match(await started('harness.cjs', '18.20.8', ['exec', '--', 'true']), { exitCode: 125 }, 'as exec says it')
+  t.match(await started('hookcheck.cjs', '18.20.8'), { exitCode: 2, stderr: needed('hookcheck', '18.20.8') })
+  for (const fit of ['20.19.0', '21.0.0', '24.1.0'])
+    t.match(await started('harness.cjs', fit, ['--version']), { exitCode: 0, stderr: '' }, fit)
+  // What stands before the sentence has to be read by an old Node too: none of what came with ES2019 and later.
+  const entry = readFileSync(join(installed, 'dist/bin/harness.cjs'), 'utf8')
+  t.notMatch(entry, /\?\.[a-z[(]|\?\?|catch\{/)
+})

@@ -53,7 +53,9 @@ t.test('what is attached: tarball, SBOMs, man pages, checksums', { skip: needs('
   t.match(pages.stdout, /^man\/harness\.1$/m)
   const bom = JSON.parse(readFileSync(join(place.path, 'sbom.cyclonedx.json'), 'utf8')) as {
     components: readonly { name: string }[]
+    metadata: { component: { name: string } }
   }
+  t.equal(bom.metadata.component.name, 'b10x-harness')
   const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> }
   const listed = new Set(bom.components.map(({ name }) => name))
   for (const name of Object.keys(dependencies))

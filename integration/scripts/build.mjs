@@ -1,6 +1,6 @@
 /**
  * `npm run build`: types and library by tsc, then the CommonJS bundles of the programs (starting from a bundle is three
- * times faster than resolving packages one by one), and the two small entries that load them.
+ * times faster than resolving packages one by one), the two small entries that load them, and the man pages.
  *
  * Needs nothing but node_modules. Ends with 1 and the compiler's words when the sources do not compile.
  */
@@ -15,7 +15,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 /** Made beside and put in place whole, so that a failed build leaves the last good one and a running program its files. */
 const next = join(root, '.build', 'next')
 const bin = join(next, 'bin')
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { version, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 const common = {
   bundle: true,
@@ -106,8 +106,11 @@ async function bundle() {
       ...common,
       entryPoints: [join(root, 'src', 'cli', 'boot', 'entry.ts')],
       outfile,
+      // An old Node has to understand it as far as the sentence that names a later one.
+      target: 'es2018',
       banner: { js: '#!/usr/bin/env node' },
       define: {
+        HARNESS_NODE: JSON.stringify(engines.node.replace('>=', '')),
         HARNESS_VERSION: JSON.stringify(version),
         HARNESS_PROGRAM: JSON.stringify(program),
         HARNESS_BUNDLES: JSON.stringify(digests),
@@ -127,12 +130,23 @@ async function launchers() {
   }
 }
 
+/** One page for each command, from the tables that `--help` is printed from. SOURCE_DATE_EPOCH (seconds) makes it the same every day. */
+async function manual() {
+  const { manualPages } = await import(pathToFileURL(join(next, 'src', 'cli', 'manual.js')).href)
+  const { SOURCE_DATE_EPOCH } = process.env
+  const day = SOURCE_DATE_EPOCH === undefined ? new Date() : new Date(Number(SOURCE_DATE_EPOCH) * 1000)
+  mkdirSync(join(next, 'man'))
+  for (const [name, text] of manualPages({ version, date: day.toISOString().slice(0, 10) }))
+    writeFileSync(join(next, 'man', name), text)
+}
+
 // An installed package has no sources to build: `prepare` also runs there for git dependencies only.
 if (existsSync(join(root, 'src'))) {
   rmSync(next, { recursive: true, force: true })
   await compile()
   await bundle()
   await launchers()
+  await manual()
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   renameSync(next, join(root, 'dist'))
 }

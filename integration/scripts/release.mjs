@@ -47,14 +47,33 @@ function pack(folder) {
   rmSync(unpacked, { recursive: true })
 }
 
+/**
+ * The manifest and the lock without what only builds: `npm sbom --omit dev` leaves out what a package of ours shares with one of
+ * those (npm 11).
+ */
+function productionTree() {
+  // The folder's name is what npm calls the product.
+  const folder = join(mkdtempSync(join(tmpdir(), 'harness-release-')), manifest.name)
+  mkdirSync(folder)
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const { '': own, ...installed } = lock.packages
+  const kept = Object.entries(installed).filter(([, { dev }]) => dev !== true)
+  const packages = { '': { ...own, devDependencies: {} }, ...Object.fromEntries(kept) }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, devDependencies: {} }))
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ ...lock, packages }))
+  return folder
+}
+
 function assets(folder) {
   mkdirSync(folder, { recursive: true })
   pack(folder)
+  const tree = productionTree()
   for (const format of ['cyclonedx', 'spdx'])
     writeFileSync(
       join(folder, `sbom.${format}.json`),
-      output('npm', ['sbom', '--omit', 'dev', '--sbom-format', format]),
+      output('npm', ['--prefix', tree, 'sbom', '--package-lock-only', '--sbom-format', format]),
     )
+  rmSync(dirname(tree), { recursive: true })
   output('tar', ['-czf', join(folder, `b10x-harness-${manifest.version}-man.tar.gz`), '-C', join(root, 'dist'), 'man'])
   const sums = readdirSync(folder)
     .filter(name => name !== 'SHA256SUMS')

@@ -1,7 +1,7 @@
 /** argv as people type it: what is accepted, what is refused, and in which words. */
 import t from 'tap'
 import { COMMANDS } from '../../src/cli/commands-table.js'
-import { completionScript } from '../../src/cli/completion.js'
+import { completionScript } from '../../src/cli/completion/script.js'
 import { confineChoice, parseEnv } from '../../src/cli/confinement-options.js'
 import { FLAGS, flagsOf, type HarnessCommand } from '../../src/cli/flags.js'
 import { parseLimit } from '../../src/cli/limits.js'

@@ -4,6 +4,7 @@
  *
  * Everything that runs later is in that bundle; this file stays small because it is parsed on every start.
  */
+import './floor.js'
 import { loadBundle } from './load.js'
 
 declare const HARNESS_VERSION: string

@@ -1,5 +1,5 @@
 /** `harness completion SHELL`. */
-import { completionScript } from '../completion.js'
+import { completionScript } from '../completion/script.js'
 import type { Io } from '../io.js'
 import type { Invocation } from './invocation.js'
 
