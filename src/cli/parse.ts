@@ -233,8 +233,8 @@ interface Place {
 const HOOKCHECK_PLACE: Place = { typed: HOOKCHECK.name, row: HOOKCHECK, inner: [] }
 
 function placeOf([first, second]: readonly string[]): Place {
-  const row = COMMANDS.find(
-    ({ name, words: [one, two] = [name] }) => one === first && (two === undefined || two === second),
+  const row = COMMANDS.find(({ name, words }) =>
+    words === undefined ? name === first : words[0] === first && words[1] === second,
   )
   if (row !== undefined) return { typed: `harness ${(row.words ?? [row.name]).join(' ')}`, row, inner: [] }
   const inner = COMMANDS.flatMap(({ words }) => (words !== undefined && words[0] === first ? [words[1]] : []))
