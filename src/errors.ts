@@ -169,6 +169,22 @@ export function fixFor(errno: string, asked: 'read' | 'write'): string {
   return (Object.hasOwn(fixes, errno) ? fixes[errno] : undefined) ?? fixes.other
 }
 
+/** A file as somebody named it, and what was asked of it. */
+export interface NamedFile {
+  readonly path: string
+  /** As the message names it, e.g. `--log-file PATH`. */
+  readonly named: string
+  readonly asked: 'read' | 'write'
+}
+
+/** The refusal of a file that the system would not open, read or write. Throws `cause` itself where it is no error of the system. */
+export function unusableFile(cause: unknown, { path, named, asked }: NamedFile): Refusal<'file-unreadable'> {
+  const errno = errnoOf(cause)
+  if (errno === undefined) throw cause
+  const message = `${named} cannot be ${asked === 'read' ? 'read' : 'written'} (${errno}): ${fixFor(errno, asked)}`
+  return new Refusal('file-unreadable', { path, errno }, message, { cause })
+}
+
 /** Makes a switch exhaustive: a new variant fails to compile here. */
 export function unreachable(value: never): never {
   throw new Error(`unhandled variant: ${JSON.stringify(value)}`)

@@ -24,6 +24,12 @@ export function parsedOrNull(text: string): Json {
   }
 }
 
+/** What `JSON.parse` says of a text that is none, on one line: it quotes some of the text, line ends and all. */
+export function syntaxFault(error: unknown): string {
+  if (!(error instanceof SyntaxError)) throw error
+  return error.message.replace(/\s+/g, ' ')
+}
+
 /** The keys that a JSON pointer goes through, unescaped (RFC 6901 §4). `pointer` is empty or begins with `/`. */
 export function pointerKeys(pointer: string): readonly string[] {
   return pointer

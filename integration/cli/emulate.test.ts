@@ -158,7 +158,7 @@ t.test('what cannot be done is refused before anything is served', async t => {
     [['--record', join(ws.path, 'new.yaml')], /needs both --record FILE and --upstream URL/],
     [['--upstream', 'http://127.0.0.1:9/v1'], /needs both/],
     [['--record', there, '--upstream', 'http://127.0.0.1:9/v1'], /there already/],
-    [['--record', join(ws.path, 'new.yaml'), '--upstream', 'nowhere'], /base URL cannot be used/],
+    [['--record', join(ws.path, 'new.yaml'), '--upstream', 'nowhere'], /base URL \(--upstream\) cannot be used/],
     [['--validate', there, '--record', there], /cannot be used with/],
     [['--scenario', there], /is no scenario at 1:1/],
   ]
@@ -179,7 +179,7 @@ t.test('a recording that cannot be written ends with 1, and what could not be re
   await run(lost.baseUrl, 'openai-responses', ws.path)
   const ended = await lost.stop()
   t.equal(ended.status, 1)
-  t.match(ended.stderr, /the recording cannot be written \(ENOENT\)/)
+  t.match(ended.stderr, /refused \[write-failed\].* cannot be written \(ENOENT\): make its folder first/)
   t.equal((await real.stop()).status, 2, 'its second turn never came')
   const gone = await emulate(['--record', join(ws.path, 'b.json'), '--upstream', 'http://127.0.0.1:9/v1'])
   await run(gone.baseUrl, 'openai-responses', ws.path)

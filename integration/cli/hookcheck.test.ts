@@ -109,7 +109,7 @@ t.test('exit statuses', async t => {
     [[clean], 1, /error HC105[\s\S]*warn {2}HC003/],
     [['--strict', clean], 1, /error HC003/],
     [[...ws, 'ops/empty.json'], 1, /error HC101/],
-    [[...ws, 'ops/huge.json'], 1, /error HC101.*over the bound/],
+    [[...ws, 'ops/huge.json'], 1, /error HC101.*more than 4194304 bytes/],
     [[...ws, 'ops/late.json'], 1, /error HC702/],
     [[...ws, '--rule', 'HC1', 'ops/reach.json'], 0, /HCxxx {2}only HC1 was asked for/],
     [[...ws, '--rule', 'HC305', 'ops/reach.json'], 1, /HC305/],
@@ -491,7 +491,13 @@ t.test('--from claude, in a folder with a space (E15)', async t => {
   )
   t.match(await hookcheck(at, ['--from', 'claude', at.program('ops/before-stop', '#!/usr/bin/env bash\necho hi\n')]), {
     status: 2,
-    stderr: /is not JSON/,
+    stdout: /^$/,
+    stderr: /^.*is not JSON: .*: name a settings\.json.*\n$/,
+  })
+  t.match(await hookcheck(at, ['--from', 'claude', at.write('ops/list.json', '[]')]), {
+    status: 2,
+    stdout: /^$/,
+    stderr: /holds no JSON object: name a settings\.json/,
   })
   t.match(await hookcheck(at, ['--from', 'claude', at.write('ops/bom.json', '\ufeff{}')]), { status: 0 })
   t.match(await hookcheck(at, ['--from', 'gemini', 'x']), { status: 2, stderr: /claude/ })

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { CREDENTIAL_BYTES_MAX } from '../bounds.js'
-import { errnoOf, fixFor, Refusal } from '../errors.js'
+import { Refusal, unusableFile } from '../errors.js'
 import { isJsonObject, parsedOrNull, pointerKeys } from '../json.js'
 
 export interface Source {
@@ -39,13 +39,7 @@ function readSmallFile(path: string): string {
     if (!stat.isFile()) throw noFile(path, stat.isDirectory() ? 'a folder' : 'a pipe or a device')
     return readBounded(fd, path)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new Refusal(
-      'file-unreadable',
-      { path, errno },
-      `the credential file ${path} cannot be read (${errno}): ${fixFor(errno, 'read')}`,
-    )
+    throw unusableFile(error, { path, named: `the credential file ${path}`, asked: 'read' })
   } finally {
     if (fd !== null) closeSync(fd)
   }

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { OPERATOR_FILE_BYTES_MAX } from '../bounds.js'
-import { errnoOf, fixFor, Refusal } from '../errors.js'
+import { errnoOf, Refusal, unusableFile } from '../errors.js'
 
 /**
  * The bytes of the file at `path`. A pipe of a shell's `<(…)` is read to its end; a named pipe without a writer is empty, as
@@ -19,13 +19,7 @@ export function readOperatorFile(path: string, flag: string, named = path): Buff
       return new Refusal('too-large', { path: named, bytes, limit }, message)
     })
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new Refusal(
-      'file-unreadable',
-      { path: named, errno },
-      `${flag} ${named} cannot be read (${errno}): ${fixFor(errno, 'read')}`,
-    )
+    throw unusableFile(error, { path: named, named: `${flag} ${named}`, asked: 'read' })
   } finally {
     for (const fd of opened) closeSync(fd)
   }

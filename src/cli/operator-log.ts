@@ -4,7 +4,7 @@
  */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { errnoOf, fixFor, Refusal } from '../errors.js'
+import { errnoOf, Refusal, unusableFile } from '../errors.js'
 import type { Emit, HarnessEvent } from '../events.js'
 import type { Io } from './io.js'
 import type { Given } from './parse.js'
@@ -161,12 +161,6 @@ function openLog(path: string): number {
     const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
     return openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600)
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new Refusal(
-      'file-unreadable',
-      { path, errno },
-      `--log-file ${path} cannot be written (${errno}): ${fixFor(errno, 'write')}`,
-    )
+    throw unusableFile(error, { path, named: `--log-file ${path}`, asked: 'write' })
   }
 }

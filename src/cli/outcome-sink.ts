@@ -6,7 +6,7 @@
  */
 import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { errnoOf, fixFor, Refusal } from '../errors.js'
+import { errnoOf, Refusal, unusableFile } from '../errors.js'
 import type { JsonObject } from '../json.js'
 import type { OutcomeRecord } from '../outcome.js'
 import type { Io } from './io.js'
@@ -86,13 +86,7 @@ function openFile(path: string): number {
     fsyncSync(fd)
     return fd
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    throw new Refusal(
-      'file-unreadable',
-      { path, errno },
-      `--outcome-file ${path} cannot be written (${errno}): ${fixFor(errno, 'write')}`,
-    )
+    throw unusableFile(error, { path, named: `--outcome-file ${path}`, asked: 'write' })
   }
 }
 

@@ -1,4 +1,5 @@
 /** The numbers and words of `run`'s flags → budget, sampling, rates. Pure but for reading the rate card. */
+import { isUtf8 } from 'node:buffer'
 import { resolve } from 'node:path'
 import { CONTEXT_WINDOW_TOKENS_DEFAULT } from '../bounds.js'
 import { Refusal } from '../errors.js'
@@ -11,7 +12,7 @@ import type { Given } from './parse.js'
 const WHOLE = /^\d{1,15}$/
 const DECIMAL = /^\d{1,4}(\.\d{1,9})?$/
 
-/** A whole number of 1 or more, or undefined when the flag was not given. */
+/** A whole number from 1 to 15 digits of 9, or undefined when the flag was not given. */
 export function whole(given: Given, flag: string): number | undefined {
   const text = given.one(flag)
   if (text === undefined) return undefined
@@ -20,7 +21,7 @@ export function whole(given: Given, flag: string): number | undefined {
   throw new Refusal(
     'bad-arguments',
     { argument: flag },
-    `${flag} ${text}: give a whole number of 1 or more, or leave it out`,
+    `${flag} ${text}: give a whole number ${text.length > 15 ? 'of at most 15 digits' : 'of 1 or more'}, or leave it out`,
   )
 }
 
@@ -79,7 +80,12 @@ export function headersOf(given: Given, env: NodeJS.ProcessEnv): Record<string, 
   )
 }
 
-/** A text file the operator named. Throws `file-unreadable` and `too-large` with the flag that named it. */
+/**
+ * A text file the operator named, a byte order mark included. Throws `file-unreadable`, `too-large` and, for what is no
+ * UTF-8 (its bytes would reach a model or a document as others), `bad-document`, with the flag that named it.
+ */
 export function readText(path: string, flag: string): string {
-  return readOperatorFile(path, flag).toString()
+  const bytes = readOperatorFile(path, flag)
+  if (isUtf8(bytes)) return bytes.toString()
+  throw new Refusal('bad-document', { file: path }, `${flag} ${path} is not UTF-8: name a text file in UTF-8`)
 }

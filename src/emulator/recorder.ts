@@ -51,7 +51,7 @@ const NOT_PASSED =
 /** Refuses `bad-arguments` for an upstream or a port that cannot be used. */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const { wire, env, onExchange } = options
-  const upstream = readBaseUrl(options.upstream)
+  const upstream = readBaseUrl(options.upstream, '--upstream')
   const connector = openConnector(upstream, proxyFor(upstream, env))
   const server = WIRE_SERVERS[wire]
   const turns: ScenarioTurn[] = []

@@ -42,7 +42,7 @@ const KEY_NOTES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Reads `root`, the parsed file. */
-export async function importClaude(root: Json, places: ImportPlaces): Promise<Imported> {
+export async function importClaude(root: JsonObject, places: ImportPlaces): Promise<Imported> {
   const notes: ImportNote[] = []
   const note = (kind: ImportNote['kind'], where: string, text: string): void => void notes.push({ kind, where, text })
   const events = eventsOf(root, note)
@@ -65,11 +65,7 @@ export async function importClaude(root: Json, places: ImportPlaces): Promise<Im
 type Note = (kind: ImportNote['kind'], where: string, text: string) => void
 
 /** The table of events, wherever it stands: under `hooks`, or as the file itself. */
-function eventsOf(root: Json, note: Note): JsonObject {
-  if (!isJsonObject(root)) {
-    note('left-out', '', 'the file holds no object')
-    return {}
-  }
+function eventsOf(root: JsonObject, note: Note): JsonObject {
   if (root.disableAllHooks === true) {
     note('changed', '', 'disableAllHooks is set: none of these ran there; they are written down all the same')
   }

@@ -34,7 +34,8 @@ export interface ParsedHooks {
 /** Reads `bytes`, the content of the file at `path` (absolute), and tells everything that is wrong with it. Pure. */
 export function parseHooks(bytes: Uint8Array, path: string): ParsedHooks {
   if (bytes.length > HOOKS_FILE_BYTES_MAX) {
-    const message = `it has ${bytes.length} bytes, over the bound of ${HOOKS_FILE_BYTES_MAX}`
+    // Who reads it stops one byte past the bound, so that how long it is in all is not known.
+    const message = `it has more than ${HOOKS_FILE_BYTES_MAX} bytes, which is the bound`
     return { document: null, problems: [{ rule: 'HC101', message, place: null, hook: null }] }
   }
   const { root, defects } = readStrictJson(bytes, HOOKS_DEPTH_MAX)

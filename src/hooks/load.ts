@@ -2,8 +2,9 @@
 import { dirname } from 'node:path'
 import { HOOKS_FILE_BYTES_MAX } from '../bounds.js'
 import { fixFor, Refusal } from '../errors.js'
-import { type FileView, isUnseen, type OpenedFile, realFiles, type Unseen } from '../paths/file-view.js'
+import { type FileView, isUnseen, type OpenedFile, realFiles } from '../paths/file-view.js'
 import { type DocumentProblem, type HooksDocument, parseHooks } from './document.js'
+import { errnoOfWalk } from './program.js'
 import { openLanded, walkSteps } from './steps.js'
 
 /**
@@ -11,8 +12,9 @@ import { openLanded, walkSteps } from './steps.js'
  * what it holds, naming the file, the place, the position of the hook and, for an unknown word, the nearest known one.
  */
 export function loadHooks(path: string, view: FileView = realFiles): HooksDocument | Refusal {
-  const file = openLanded(walkSteps(path, dirname(path), view), view)
-  if (isUnseen(file)) return unreadable(path, file)
+  const walk = walkSteps(path, dirname(path), view)
+  const file = openLanded(walk, view)
+  if (isUnseen(file)) return unreadable(path, errnoOfWalk(walk) ?? file.errno)
   try {
     return readHooks(path, file)
   } finally {
@@ -27,7 +29,7 @@ function readHooks(path: string, file: OpenedFile): HooksDocument | Refusal {
   }
   // One byte more than may be there shows that there is more, whatever the size said.
   const bytes = file.read(0, HOOKS_FILE_BYTES_MAX + 1)
-  if (isUnseen(bytes)) return unreadable(path, bytes)
+  if (isUnseen(bytes)) return unreadable(path, bytes.errno)
   const { document, problems } = parseHooks(bytes, path)
   const [first] = problems
   if (first !== undefined) return refusalOf(path, first, problems.length - 1)
@@ -35,7 +37,7 @@ function readHooks(path: string, file: OpenedFile): HooksDocument | Refusal {
   return document
 }
 
-function unreadable(path: string, { errno }: Unseen): Refusal {
+function unreadable(path: string, errno: string): Refusal {
   const text = `--hooks ${path} cannot be read (${errno}), so what its hooks would say is not known and nothing was run: ${fixFor(errno, 'read')}`
   return new Refusal('file-unreadable', { path, errno }, text)
 }

@@ -54,7 +54,7 @@ export function readStrictJson(
     const root = placed(parse(text, { mode: 'json' }).body, defects)
     return { root, defects }
   } catch (error) {
-    return { root: null, defects: [syntaxDefect(error)] }
+    return { root: null, defects: [syntaxDefect(error, text)] }
   }
 }
 
@@ -94,11 +94,28 @@ function placeAt(text: string, at: number): Place {
   return { line: before.split('\n').length, column: at - newline }
 }
 
-/** The parser throws an error with `line` and `column`; anything else is a bug of ours. */
-function syntaxDefect(error: unknown): JsonDefect {
+/** What the parser calls the signs. */
+const SIGNS: Readonly<Partial<Record<string, string>>> = {
+  __proto__: null as never,
+  LBrace: '{',
+  RBrace: '}',
+  LBracket: '[',
+  RBracket: ']',
+  Colon: ':',
+  Comma: ',',
+}
+
+/** The parser throws an error with `line` and `column`, and 1:1 for a text that ends too early; anything else is a bug of ours. */
+function syntaxDefect(error: unknown, text: string): JsonDefect {
   const { message, line, column } = error as { message?: unknown; line?: unknown; column?: unknown }
   if (typeof message !== 'string' || typeof line !== 'number' || typeof column !== 'number') throw error
-  return { message: `it is not JSON: ${message}`, place: { line, column } }
+  if (message.startsWith('Unexpected end')) {
+    return { message: 'it is not JSON: it ends too early', place: placeAt(text, text.length) }
+  }
+  const met = message
+    .replace(/ found\. \(\d+:\d+\)$/, '')
+    .replace(/token (\w+)$/, (token, name: string) => SIGNS[name] ?? token)
+  return { message: `it is not JSON: ${met.charAt(0).toLowerCase()}${met.slice(1)}`, place: { line, column } }
 }
 
 function placed(node: ValueNode, defects: JsonDefect[]): Placed {

@@ -4,7 +4,7 @@
  * until the turn's sum. Pure.
  */
 import { Refusal } from '../errors.js'
-import { isJsonObject, type JsonObject } from '../json.js'
+import { isJsonObject, type JsonObject, syntaxFault } from '../json.js'
 import type { Usage } from '../wires/port.js'
 
 /** Pico-dollars per token. */
@@ -48,11 +48,15 @@ class CardReader {
 
   refuse(place: string, why: string): never {
     const where = place === '' ? '' : ` ${place}`
-    throw new Refusal('bad-document', { file: this.file, place }, `rate card ${this.file}:${where} ${why}`)
+    throw new Refusal(
+      'bad-document',
+      { file: this.file, place },
+      `the rate card ${this.file}:${where} ${why}; the README shows one under Prices`,
+    )
   }
 
   object(value: unknown, place: string): JsonObject {
-    return isJsonObject(value) ? value : this.refuse(place, 'must be an object')
+    return isJsonObject(value) ? value : this.refuse(place, `${place === '' ? 'it ' : ''}must be an object`)
   }
 
   only(value: JsonObject, known: readonly string[], place: string): void {
@@ -66,7 +70,7 @@ function readJson(text: string, reader: CardReader): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    return reader.refuse('', `is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+    return reader.refuse('', `it is not JSON: ${syntaxFault(error)}`)
   }
 }
 

@@ -59,15 +59,15 @@ function readCredential(credential: Exclude<Credential, { kind: 'none' }>): stri
   }
 }
 
-/** Refuses `bad-arguments`; the text itself is not repeated, since it may hold a password. */
-export function readBaseUrl(text: string): URL {
+/** Refuses `bad-arguments` with the option `flag` it is from; the text itself is not repeated, since it may hold a password. */
+export function readBaseUrl(text: string, flag = '--base-url'): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   const plain = url?.username === '' && url.password === '' && url.search === '' && url.hash === ''
   if (url !== null && plain && (url.protocol === 'http:' || url.protocol === 'https:')) return url
   throw new Refusal(
     'bad-arguments',
-    { argument: '--base-url' },
-    'the base URL cannot be used: give http:// or https://, a host and a path, without a user, a query or a fragment',
+    { argument: flag },
+    `the base URL (${flag}) cannot be used: give http:// or https://, a host and a path, without a user, a query or a fragment`,
   )
 }
 

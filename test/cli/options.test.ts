@@ -175,6 +175,12 @@ t.test('context files and what the workspace says of itself', async t => {
   })
   const files = operatorFiles(given('--context', 'note.md', '--instructions-file', 'note.md'), dir)
   t.match(files, { operatorInstructions: { source: 'note.md', text: 'note' }, provided: [{ source: 'note.md' }] })
+  writeFileSync(join(dir, 'image.png'), Uint8Array.of(0x89, 0x50, 0x4e, 0x47))
+  t.equal(
+    code(() => operatorFiles(given('--context', 'image.png'), dir)),
+    'bad-document',
+    'bytes that are no UTF-8 would reach the model as others',
+  )
   t.equal(
     code(() => operatorFiles(given('--context', 'nowhere.md'), dir)),
     'file-unreadable',

@@ -107,6 +107,7 @@ t.test('what the file as a whole can be wrong in', async t => {
     ['empty', '', ['HC101 1:1']],
     ['no JSON', '{"version": 1,\n  "hooks": [,]}', ['HC101 2:13']],
     ['trailing comma', '{"version":1,"hooks":[],}', ['HC101 1:25']],
+    ['an end that is missing', '{"version":1,\n"hooks":[', ['HC101 2:10']],
     ['a comment', '// no\n{}', ['HC101 1:1']],
     ['two documents', '{"version":1,"hooks":[]} {}', ['HC101 1:26']],
     ['a byte order mark', '\ufeff{"version":1,"hooks":[]}', ['HC101 1:1']],
@@ -132,9 +133,16 @@ t.test('what the file as a whole can be wrong in', async t => {
     if (expected.some(line => !/HC103 1:(?:25|39)/.test(line)) && name !== 'version twice')
       t.equal(document, null, name)
   }
+  const said = (text: string): string | undefined => parse(text).problems[0]?.message
+  t.equal(
+    said('{"version":1,"hooks":['),
+    'it is not JSON: it ends too early',
+    'each place stands once, before the text',
+  )
+  t.equal(said('{"version":1,}'), 'it is not JSON: unexpected }')
   t.strictSame(lines(parseHooks(Uint8Array.of(0x22, 0xff, 0x22), '/h').problems), ['HC101 -'], 'not UTF-8')
   const big = Buffer.alloc(HOOKS_FILE_BYTES_MAX + 1, ' ')
-  t.match(parseHooks(big, '/h').problems, [{ rule: 'HC101', message: /4194305 bytes/ }])
+  t.match(parseHooks(big, '/h').problems, [{ rule: 'HC101', message: /more than 4194304 bytes/ }])
   t.match(parse({ version: 1, hooks: Array(HOOKS_MAX + 1).fill(HOOK) }).problems, [
     { rule: 'HC101', message: /10001 hooks/ },
   ])
@@ -260,6 +268,8 @@ t.test('the file on disk', async t => {
     'a link is followed; who may change it is another question',
   )
   t.match(refusal(join(folder, 'absent.json')), /^file-unreadable: --hooks .*ENOENT/)
+  symlinkSync('round.json', join(folder, 'round.json'))
+  t.match(refusal(join(folder, 'round.json')), /^file-unreadable: --hooks .*ELOOP.*name the real path/)
   mkdirSync(join(folder, 'dir'))
   t.match(refusal(join(folder, 'dir')), /^not-a-file: .* is a folder/)
   writeFileSync(file, '{"version":1,"hooks":[{"on":"stop","command":["a"]},{"on":"stpo","command":["a"]},{}]}')

@@ -35,7 +35,8 @@ t.test('a cost ceiling needs a card that prices the model asked for', async t =>
 })
 
 const BAD_CARDS: readonly (readonly [string, string, RegExp])[] = [
-  ['not JSON', '{', /is not JSON/],
+  ['not JSON', '{', /^the rate card p\.json: it is not JSON: .*README/],
+  ['text of two lines', 'a\nb', /^the rate card p\.json: it is not JSON: .*$/],
   ['a list', '[]', /must be an object/],
   ['no source', card({}, { source: ' ' }), /source must say/],
   ['no date', card({}, { as_of: '28.02.2026' }), /as_of must be a date/],

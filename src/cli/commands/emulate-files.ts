@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { type RecordedExchange, startRecorder } from '../../emulator/recorder.js'
 import { readScenario, type Scenario } from '../../emulator/scenario.js'
-import { errnoOf, Refusal } from '../../errors.js'
+import { errnoOf, fixFor, Refusal } from '../../errors.js'
 import type { WireName } from '../../wires/port.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
@@ -12,7 +12,7 @@ import { readText } from '../run-options.js'
 import { oneLine } from '../terminal-text.js'
 import { say, stopped } from './emulate-lines.js'
 
-/** 0 a scenario, 2 not one: every problem as `FILE:LINE:COLUMN: what`. Refuses a file that cannot be read. */
+/** 0 a scenario, 2 not one: every problem as `FILE:LINE:COLUMN: what`. Refuses a file that cannot be read as text. */
 export function validate(file: string, given: Given, io: Io): number {
   const read = readScenario(readText(resolve(io.cwd, file), '--validate'))
   if (read.kind === 'scenario') {
@@ -88,9 +88,10 @@ function save(path: string, scenario: Scenario, broken: AbortController): void {
     writeFileSync(beside, text, { mode: 0o600, flag: 'wx' })
     renameSync(beside, path)
   } catch (cause) {
-    if (errnoOf(cause) === undefined) throw cause
-    if (errnoOf(cause) !== 'EEXIST') rmSync(beside, { force: true })
-    const message = `--record ${oneLine(path, 4_096)}: the recording cannot be written (${errnoOf(cause)})`
-    broken.abort(new Refusal('bad-arguments', { argument: '--record' }, message, { cause }))
+    const errno = errnoOf(cause)
+    if (errno === undefined) throw cause
+    if (errno !== 'EEXIST') rmSync(beside, { force: true })
+    const message = `--record ${oneLine(path, 4_096)}: the recording cannot be written (${errno}): ${fixFor(errno, 'write')}`
+    broken.abort(new Refusal('write-failed', { path, errno }, message, { cause }))
   }
 }

@@ -6,7 +6,7 @@ import { createReadStream, fstatSync, openSync, type Stats } from 'node:fs'
 import { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { errnoOf, fixFor, Refusal } from '../../errors.js'
+import { type Refusal, unusableFile } from '../../errors.js'
 import { type Converted, MetaharnessConverter } from '../../report/metaharness.js'
 import { RecordLines } from '../../report/record-lines.js'
 import type { Io } from '../io.js'
@@ -63,10 +63,7 @@ function sourceOf(given: Given, io: Io): Source {
 }
 
 function unreadable(path: string, cause: unknown): Refusal {
-  const errno = errnoOf(cause)
-  if (errno === undefined) throw cause
-  const said = `--in ${oneLine(path, 4_096)} cannot be read (${errno}): ${fixFor(errno, 'read')}`
-  return new Refusal('file-unreadable', { path, errno }, said, { cause })
+  return unusableFile(cause, { path, named: `--in ${oneLine(path, 4_096)}`, asked: 'read' })
 }
 
 /** Where the end of what was to be read was not reached, nobody may take the output for all of it. */
@@ -97,7 +94,7 @@ async function convert({ stream, name }: Source, file: WholeFile | null, io: Io)
     if (last !== null) await write(garbage.noted(converter.convert(last)))
   } catch (error) {
     if (io.stop.aborted) return
-    throw error instanceof Refusal ? error : unreadable(name, error)
+    throw unreadable(name, error)
   } finally {
     garbage.end()
   }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { Refusal } from '../../errors.js'
 import { importClaude } from '../../hookcheck/import-claude.js'
 import type { ImportNote } from '../../hookcheck/import-command.js'
-import type { Json } from '../../json.js'
+import { isJsonObject, type JsonObject, syntaxFault } from '../../json.js'
 import type { Io } from '../io.js'
 import { baseFolder } from '../own-folders.js'
 import { escapeLines, oneLine } from '../terminal-text.js'
@@ -36,17 +36,20 @@ export async function importFrom(
 }
 
 /** A byte order mark is what editors of that client's users leave; everything else has to be JSON. */
-function parsed(bytes: Uint8Array, path: string): Json {
+function parsed(bytes: Uint8Array, path: string): JsonObject {
+  const text = Buffer.from(bytes).toString('utf8')
   try {
-    return JSON.parse(
-      Buffer.from(bytes)
-        .toString('utf8')
-        .replace(/^\ufeff/, ''),
-    ) as Json
+    const root: unknown = JSON.parse(text.replace(/^\ufeff/, ''))
+    if (isJsonObject(root)) return root
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new Refusal('bad-document', { file: path }, `${path}: it is not JSON: ${why}`)
+    throw notSettings(path, `it is not JSON: ${syntaxFault(error)}`)
   }
+  throw notSettings(path, 'it holds no JSON object')
+}
+
+function notSettings(file: string, why: string): Refusal {
+  const text = `${file}: ${why}: name a settings.json, the hooks.json of a plugin, or its plugin.json`
+  return new Refusal('bad-document', { file }, text)
 }
 
 /** `ROOT/hooks/hooks.json` and `ROOT/.claude-plugin/plugin.json`; null for settings. */

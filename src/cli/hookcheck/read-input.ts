@@ -26,7 +26,7 @@ export function readInput(path: string, { what, bytesMax, over = 'refuse' }: Inp
     const bytes = file.read(0, (size === 0 ? bytesMax : Math.min(size, bytesMax)) + 1)
     if (isUnseen(bytes)) throw unreadable(path, what, bytes.errno)
     if (bytes.length > bytesMax && over === 'refuse') {
-      const text = `${what} ${path} has ${size} bytes, over the bound of ${bytesMax}`
+      const text = `${what} ${path} has more than ${bytesMax} bytes, which is the bound: name a smaller file`
       throw new Refusal('too-large', { path, bytes: size, limit: bytesMax }, text)
     }
     return bytes

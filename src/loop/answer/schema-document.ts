@@ -4,7 +4,7 @@
  */
 import { ANSWER_SCHEMA_BYTES_MAX, ANSWER_SCHEMA_DEPTH_MAX } from '../../bounds.js'
 import { Refusal } from '../../errors.js'
-import { isJsonObject, type Json, type JsonObject, nestingOf } from '../../json.js'
+import { isJsonObject, type Json, type JsonObject, nestingOf, syntaxFault } from '../../json.js'
 import { keywordNotAtRoot } from '../../wires/sendable.js'
 
 /** Which of the validator's dialects a schema is held against. */
@@ -66,7 +66,8 @@ function parsed(bytes: Uint8Array, file: string): Json {
     throw badSchema(file, '', `is nested ${depth} levels deep, over the bound of ${ANSWER_SCHEMA_DEPTH_MAX}`)
   } catch (error) {
     if (error instanceof Refusal) throw error
-    throw badSchema(file, '', `is no JSON in UTF-8 (${error instanceof Error ? error.message : 'unreadable'})`)
+    const why = error instanceof SyntaxError ? syntaxFault(error) : 'bytes of another encoding'
+    throw badSchema(file, '', `is no JSON in UTF-8 (${why})`)
   }
 }
 
