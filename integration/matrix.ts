@@ -112,18 +112,7 @@ const LANDLOCK: readonly RowGap[] = [
     why: 'both are private folders on the disk, without a size of their own; that something is in /tmp can be asked',
     through: ['tmp-shows-inside'],
   },
-  {
-    guarantee: 'dies-with-us',
-    why: 'a guardian ends what is found by group, session and a mark in the environment',
-    through: [],
-  },
 ]
-
-const SWEPT: RowGap = {
-  guarantee: 'tree-ends',
-  why: 'without a control group the tree is what is found by group, session and a mark in the environment',
-  through: [],
-}
 
 const BY_BACKEND = {
   bubblewrap: [],
@@ -131,16 +120,11 @@ const BY_BACKEND = {
   landlock: LANDLOCK,
 } as const satisfies Partial<Record<BoundaryName, readonly RowGap[]>>
 
-/** Control groups are root's unless somebody delegates one. */
-function endingOf(backend: string, privilege: string): readonly RowGap[] {
-  return backend === 'landlock' && privilege === 'user' ? [SWEPT] : []
-}
-
 function rows(): MatrixRow[] {
   return (['x64', 'arm64'] as const).flatMap(arch =>
     Object.entries(BY_BACKEND).flatMap(([backend, ofBackend]) =>
       Object.entries(BY_PRIVILEGE).map(([privilege, ofPrivilege]) => {
-        const gaps = [PLANTING, ...ofBackend, ...endingOf(backend, privilege), ...ofPrivilege]
+        const gaps = [PLANTING, ...ofBackend, ...ofPrivilege]
         const open = gaps.map(({ guarantee }) => guarantee)
         return {
           os: 'linux' as const,

@@ -34,7 +34,8 @@ export interface Call {
 const ENTRY_BYTES = 64
 const SCRATCH_BYTES = 256
 const COMPARE = (1n << 64n) - 1n
-const ANY = (1n << 64n) - 1n
+/** An error that nothing in a list is asked to answer (-128, EKEYREVOKED). */
+const ANY = (1n << 64n) - 128n
 /** No call answers this, and no errno reaches as far. */
 const NEVER = 1n << 63n
 

@@ -43,8 +43,9 @@ type Grouped = Pick<LaunchPlan, 'cgroup' | 'limits' | 'landlock'>
  */
 type Entry = 'inherited' | 'attached'
 
-/** Processes in the group that are not the command's: bwrap and its init, or the init alone. A launcher of Landlock becomes the command. */
+/** Processes in the group that are not the command's: bwrap and its init, or the init alone. Under Landlock it is the warden. */
 const OWN_PROCESSES: Readonly<Record<Entry, number>> = { inherited: 2, attached: 1 }
+const OWN_OF_LANDLOCK = 1
 
 export class LaunchGroup {
   private constructor(
@@ -66,7 +67,7 @@ export class LaunchGroup {
     const entry = parents.every(([controller, parent]) => controller !== 'v2' && isHome(parent, membership))
       ? 'inherited'
       : 'attached'
-    const own = landlock === undefined ? OWN_PROCESSES[entry] : 0
+    const own = landlock === undefined ? OWN_PROCESSES[entry] : OWN_OF_LANDLOCK
     const name = `harness-${process.pid}-${ownStartTime()}-${ownNamespace()}-${launchId}`
     const folders = new Map<ControllerName, string>()
     try {

@@ -81,8 +81,10 @@ const LANDLOCK_GAPS: readonly Gap[] = [
     guarantee: 'private-home-and-tmp',
     why: 'HOME and TMPDIR are private folders on the disk, without a size of their own; /tmp and shared memory are closed',
   },
-  { guarantee: 'dies-with-us', why: SWEPT },
 ]
+
+/** Without a scope for signals the command can kill what ends it. */
+const UNSCOPED = `below version ${SCOPES_SINCE} of Landlock the process that ends all others has a race to win against one that starts others as fast, and can be killed by them: then a group, a session and a mark in the environment are what is found again`
 
 const LANDLOCK_PROC =
   'the host /proc is shown read-only, so processes outside are listed with their command lines, and so are the machine’s connections and the names of keys; the memory and environment of others, and where their descriptors lead, are not readable; their priority, scheduling and processors can be changed by a process of the same user'
@@ -94,7 +96,8 @@ function landlockGaps({ abi, grouped }: NonNullable<GuaranteeRequest['landlock']
       : ''
   return [
     { guarantee: 'pid-isolation', why: `${LANDLOCK_PROC}${signals}` },
-    ...(grouped ? [] : [{ guarantee: 'tree-ends', why: SWEPT } as const]),
+    ...(abi >= SCOPES_SINCE ? [] : [{ guarantee: 'dies-with-us', why: UNSCOPED } as const]),
+    ...(abi >= SCOPES_SINCE || grouped ? [] : [{ guarantee: 'tree-ends', why: UNSCOPED } as const]),
   ]
 }
 

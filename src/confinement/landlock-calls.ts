@@ -9,6 +9,7 @@ import type { Call } from './call-list.js'
 import { RELEASE } from './hold.js'
 import { LAUNCHER } from './landlock-launcher.js'
 import { type RightSet, rightBits, rightNames, rulesetAttr } from './landlock-rights.js'
+import { wardenCalls } from './landlock-warden.js'
 import type { LandlockPlan, LandlockRule, LaunchPlan } from './types.js'
 
 /** Descriptors of the launcher beside 0 to 2. Its list and its own program are closed first, so that these are the lowest free. */
@@ -32,12 +33,15 @@ export interface CallsRequest {
   readonly reopened: Reopened
   /** As uid 0 capabilities are there to be dropped. */
   readonly root: boolean
+  /** Our pid. */
+  readonly parent: number
 }
 
 export function landlockCalls(request: CallsRequest): Call[] {
   const { plan, landlock, folders } = request
   return [
     ...descriptors(),
+    ...wardenCalls(landlock, request.parent),
     ruleset(landlock.abi),
     ...streams(request),
     ...[...landlock.rules, ...folders].flatMap(rule => placeCalls(rule, landlock.abi)),
@@ -167,14 +171,14 @@ function rlimitCall(option: string): Call {
   return { call: 'prlimit64', args, answer: 0, what: `the limit ${name}` }
 }
 
-const PRCTL = { noNewPrivs: 38, securebits: 28, dropBounding: 24, ambient: 47 } as const
+const PRCTL = { securebits: 28, dropBounding: 24, ambient: 47 } as const
 /** SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP and SECBIT_NO_CAP_AMBIENT_RAISE, each locked. */
 const SECUREBITS = 0b1100_1111
 /** More than there are; a number that means nothing is refused. */
 const CAPABILITIES_MAX = 64
 
 /**
- * No program gains rights by being executed, then the domain, then every capability goes. The sets that are dropped before
+ * No program gains rights by being executed since the warden was set up; the domain, then every capability goes. The sets that are dropped before
  * capset(2) may be closed to us (a container without CAP_SETPCAP); without them no_new_privs alone keeps uid 0 from having
  * what its permitted set does not (capabilities(7), "Transformation of capabilities during execve()").
  */
@@ -186,7 +190,6 @@ function privileges(root: boolean): Call[] {
   }
   const domain = 'the Landlock domain'
   return [
-    prctl('PR_SET_NO_NEW_PRIVS', [PRCTL.noNewPrivs, 1, 0, 0, 0], 0),
     { call: 'landlock_restrict_self', args: [RULESET_FD, 0], answer: 0, what: domain },
     { call: 'close', args: [RULESET_FD], answer: 0, what: domain },
     ...(root
@@ -216,7 +219,7 @@ function words32(words: readonly number[]): Uint8Array {
   return bytes
 }
 
-/** The launcher leads a session of its own already (Node's `detached`), so the terminal can become its (ioctl_tty(2)). */
+/** The launcher's child leads a session of its own, so the terminal can become its (ioctl_tty(2)). */
 const TERMINAL: Call = {
   call: 'ioctl',
   args: [0, { text: 'TIOCSCTTY', value: 0x540e }, 0],

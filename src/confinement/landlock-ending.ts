@@ -1,21 +1,21 @@
 /** How a launch under Landlock ended, from what we did, what its launcher said, what the kernel counted. Pure. */
 import { getSystemErrorMap } from 'node:util'
 import type { Ending, NotStartedCode } from '../outcome.js'
-import { ownEnd, statusOf } from '../supervise/command-status.js'
+import { ownEnd, signalOf, statusOf } from '../supervise/command-status.js'
 import { type NotStarted, notStarted } from '../supervise/program.js'
 import type { Ended } from '../supervise/supervised.js'
-import type { Call, readReport } from './call-list.js'
+import type { Call } from './call-list.js'
 import { callLines } from './call-list.js'
 import type { GroupCounts } from './cgroup.js'
 import { bound, memoryTooSmall } from './ending.js'
+import type { WardenWords } from './landlock-warden.js'
 import type { LaunchPlan } from './types.js'
 
 export interface LandlockEnd {
   readonly plan: Pick<LaunchPlan, 'limits' | 'command'>
   readonly ended: Pick<Ended, 'cause' | 'exit'>
   readonly counts: GroupCounts
-  /** What the launcher could not do; null: it did all, or said nothing. */
-  readonly failure: ReturnType<typeof readReport> | null
+  readonly words: WardenWords
   /** The command was let go. */
   readonly released: boolean
   /** Why the command was never let go although everything stood. */
@@ -26,7 +26,8 @@ export interface LandlockEnd {
  * What we caused, then what kept the command from starting, then a limit that bound, then the plain end. The launcher's words come
  * through a pipe that is closed when the command begins, so no byte of the command's is ever taken for them.
  */
-export function landlockEnding({ plan, ended, counts, failure, released, problem }: LandlockEnd): Ending {
+export function landlockEnding({ plan, ended, counts, words, released, problem }: LandlockEnd): Ending {
+  const { failure } = words
   if (problem !== null) return problem
   if (ended.cause.kind !== 'by-itself') return ended.cause
   if (failure !== null) return failed(failure, plan)
@@ -34,7 +35,18 @@ export function landlockEnding({ plan, ended, counts, failure, released, problem
     const tooSmall = counts.memoryKills === 0 ? null : memoryTooSmall(plan)
     return tooSmall ?? notStarted('sandbox-failed', 'the launcher of Landlock ended before the command was started')
   }
-  return bound({ plan, counts }, statusOf(ended.exit)) ?? ownEnd(ended.exit)
+  // A warden that was killed tells nothing, and its own end is that of the command, which is tied to it.
+  const exit = words.end === null ? ended.exit : exitOf(words.end)
+  return bound({ plan, counts }, statusOf(exit)) ?? ownEnd(exit)
+}
+
+const CLD_EXITED = 1
+
+/** A signal without a name in Node is told as a shell would. */
+function exitOf({ code, status }: NonNullable<WardenWords['end']>): NonNullable<Ended['exit']> {
+  const signal = code === CLD_EXITED ? null : signalOf(128 + status)
+  if (signal !== null) return { status: null, signal }
+  return { status: code === CLD_EXITED ? status : 128 + status, signal: null }
 }
 
 /** Why execve(2) refuses a program that was judged to be one. */
@@ -54,7 +66,7 @@ const CHDIR: Readonly<Record<string, NotStartedCode>> = {
   EACCES: 'no-permission',
 }
 
-function failed({ call, answer }: NonNullable<LandlockEnd['failure']>, { command }: LandlockEnd['plan']): NotStarted {
+function failed({ call, answer }: NonNullable<WardenWords['failure']>, { command }: LandlockEnd['plan']): NotStarted {
   const errno = errnoName(answer)
   if (call?.call === 'execve') {
     const [path = ''] = command

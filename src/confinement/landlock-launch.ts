@@ -1,7 +1,7 @@
 /**
  * Starts a plan under Landlock. The launcher says when everything binds, and waits: then it is put into its control group, the
- * guardian knows it, and only then the command begins in its place. No namespace holds the tree: a control group does where
- * there is one, else group, session and cookie; and the guardian ends it when we are killed (decisions 16, 20).
+ * guardian knows of it, and only then the command begins. No namespace holds the tree: its warden does, which ends it when we are
+ * killed, and a control group where there is one (decisions 16, 20).
  */
 import { fstatSync } from 'node:fs'
 import { errnoOf } from '../errors.js'
@@ -17,19 +17,21 @@ import { Pty } from '../supervise/pty.js'
 import { sharedFifos } from '../supervise/shared-fifos.js'
 import { start } from '../supervise/spawn.js'
 import { cancelledBy, type Ended, type Supervised } from '../supervise/supervised.js'
-import { sweptTree } from '../supervise/swept-tree.js'
 import { afterLaunch, beforeLaunch, withAftermath } from './aftermath.js'
 import type { Call } from './call-list.js'
 import { LaunchGroup, NO_COUNTS } from './cgroup.js'
 import { memoryTooSmall } from './ending.js'
 import { GroupedTree } from './grouped-tree.js'
 import { RELEASE } from './hold.js'
+import { LAUNCHER_ENV } from './inside-env.js'
 import { landlockCalls, type Reopened } from './landlock-calls.js'
 import { landlockEnding } from './landlock-ending.js'
 import { landlockEnv } from './landlock-plan.js'
 import { LauncherWords, launcherSpawn } from './landlock-start.js'
+import type { WardenWords } from './landlock-warden.js'
 import { isGiven, type LaunchOptions, onTerminal, outsideOf, supervisionOf } from './spawn-plan.js'
 import type { LandlockPlan, LandlockRule, LaunchPlan } from './types.js'
+import { WardedTree } from './warded-tree.js'
 
 /** Everything that can happen to the command is an outcome; throws a Refusal where the private folder cannot be had. */
 export async function launchLandlock(
@@ -51,10 +53,10 @@ export async function launchLandlock(
     const ended = await run.supervised.ended
     left = !ended.treeGone
     const counts = group?.counts() ?? NO_COUNTS
-    const failure = await run.words.failure(run.calls)
+    const words = await run.words.reported(run.calls)
     const { released, problem } = run.release
-    const ending = landlockEnding({ plan, ended, counts, failure, released, problem })
-    return withAftermath({ ...blank, ...report(ended, counts), ending }, afterLaunch(before))
+    const ending = landlockEnding({ plan, ended, counts, words, released, problem })
+    return withAftermath({ ...blank, ...report(ended, words, counts), ending }, afterLaunch(before))
   } finally {
     // What could not be seen to end stays the guardian's, and may still write there.
     if (!left) {
@@ -65,10 +67,11 @@ export async function launchLandlock(
   }
 }
 
-function report(ended: Ended, counts: typeof NO_COUNTS): Partial<Outcome> {
+/** A warden that did not live to tell has left the tree to us. */
+function report(ended: Ended, { survivors }: WardenWords, counts: typeof NO_COUNTS): Partial<Outcome> {
   return {
     ...endedFacts(ended),
-    survivors_killed: ended.survivorsKilled,
+    survivors_killed: survivors ?? ended.survivorsKilled,
     peak_memory_bytes: counts.peakMemoryBytes,
     cpu_ms: counts.cpuMs,
   }
@@ -119,10 +122,13 @@ async function startIn(
     folders: privateRules(folder),
     reopened: reopenedOf(options),
     root: (plan.identity ?? { uid: process.getuid?.() }).uid === 0,
+    parent: process.pid,
   })
   const stdio = pty === null ? options : onTerminal(pty, options)
   const { stdin, stdout, stderr } = stdio
-  const spawn = launcherSpawn(calls, plan.landlock.arch, { env, identity: plan.identity, stdin, stdout, stderr })
+  // The warden carries no mark: the guardian leaves it alone, because it ends the rest more surely.
+  const around = { env: LAUNCHER_ENV, identity: plan.identity, stdin, stdout, stderr }
+  const spawn = launcherSpawn(calls, plan.landlock.arch, around)
   if ('kind' in spawn) {
     pty?.close()
     return spawn
@@ -132,7 +138,7 @@ async function startIn(
     {
       ...supervisionOf(plan, options),
       held: true as const,
-      tree: pid => (group === null ? sweptTree(pid, options.launchId) : new GroupedTree(pid, group)),
+      tree: pid => (group === null ? new WardedTree(pid, options.launchId) : new GroupedTree(pid, group)),
     },
     () => sharedFifos(outsideOf(plan)),
   )
@@ -140,7 +146,6 @@ async function startIn(
     pty?.close()
     return launcherFailed(plan, supervised)
   }
-  guard.covers(supervised.pid)
   const release = new LetGo(supervised, group)
   const words = new LauncherWords(supervised, () => void release.letGo(word => words.tell(word)))
   supervised.killOn(options.kill)
@@ -161,6 +166,7 @@ class LetGo {
   async letGo(tell: (word: string) => void): Promise<void> {
     try {
       await this.group?.enter(this.supervised.pid)
+      await this.group?.enterChildren(this.supervised.pid)
     } catch (error) {
       const text = `the launcher could not be put into its control group: ${String(error)}`
       const problem = notStarted('sandbox-failed', text, { errno: errnoOf(error) })
@@ -201,6 +207,9 @@ function isFifo(fd: number): boolean {
   return fstatSync(fd).isFIFO()
 }
 
+/** The warden. */
+const OWN = 1
+
 /**
  * The plan's limits, with the one on processes above what its user already has: the kernel counts all of a user's
  * (setrlimit(2), RLIMIT_NPROC), and the launch is to have as many of its own.
@@ -215,7 +224,7 @@ function held({
   const rlimits = landlock.rlimits.map(option => {
     const asked = /^--nproc=(\d+)$/.exec(option)?.[1]
     if (asked === undefined) return option
-    return `--nproc=${Math.min(Number(asked) + tasksOf(identity?.uid ?? process.getuid?.() ?? -1), landlock.processesMax)}`
+    return `--nproc=${Math.min(Number(asked) + OWN + tasksOf(identity?.uid ?? process.getuid?.() ?? -1), landlock.processesMax)}`
   })
   return { ...landlock, rlimits }
 }

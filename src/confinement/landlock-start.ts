@@ -9,10 +9,11 @@ import { type SpawnPlan, start } from '../supervise/spawn.js'
 import type { Extra } from '../supervise/stdio.js'
 import type { Supervised } from '../supervise/supervised.js'
 import { openProgram } from '../supervise/unnamed-program.js'
-import { type Call, encodeCalls, readReport } from './call-list.js'
+import { type Call, encodeCalls } from './call-list.js'
 import { LAUNCHER_ENV } from './inside-env.js'
 import { ABI_CALLS, LAUNCHER_FDS, STANDS } from './landlock-calls.js'
-import { launcherElf, REPORT_BYTES } from './landlock-launcher.js'
+import { launcherElf } from './landlock-launcher.js'
+import { type WardenWords, wardenWords } from './landlock-warden.js'
 import { FILTER_ARCHES, type FilterArch } from './seccomp-bpf.js'
 import type { HostFacts } from './types.js'
 
@@ -57,7 +58,7 @@ export function launcherSpawn(calls: readonly Call[], arch: FilterArch, spawn: L
   return { ...spawn, file: `/proc/self/fd/${LAUNCHER_FDS.program}`, args: [], cwd: '/', format: 'judged', extra }
 }
 
-/** What a launcher says: that everything stands, once, and where it failed. */
+/** What a launcher says: that everything stands, once; where it failed; how what it became ended. */
 export class LauncherWords {
   #heard = Buffer.alloc(0)
   #stood = false
@@ -84,11 +85,11 @@ export class LauncherWords {
     this.#pipe.write(word)
   }
 
-  /** Once the launcher has ended or has become the command: the failed call and its answer, null where none failed. */
-  async failure(calls: readonly Call[]): Promise<ReturnType<typeof readReport> | null> {
+  /** Once the launcher has ended: what it has said of `calls`. */
+  async reported(calls: readonly Call[]): Promise<WardenWords> {
     await drained(this.#pipe)
     this.#pipe.destroy()
-    return this.#heard.length < REPORT_BYTES ? null : readReport(this.#heard, calls)
+    return wardenWords(this.#heard, calls)
   }
 
   #hear(bytes: Buffer): void {
@@ -126,7 +127,7 @@ async function askAbi(arch: FilterArch): Promise<number | NotStarted> {
   if ('kind' in supervised) return supervised
   const words = new LauncherWords(supervised)
   const { exit } = await supervised.ended
-  const failure = await words.failure(ABI_CALLS)
+  const { failure } = await words.reported(ABI_CALLS)
   if (failure === null) {
     return notStarted(
       'sandbox-failed',

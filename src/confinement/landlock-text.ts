@@ -36,6 +36,7 @@ export function landlockText(plan: Planned, word: (path: string) => string): Lan
     folders: PRIVATE,
     reopened: { 0: 'input', 1: 'output', 2: 'output' },
     root: confinement.gaps.some(({ guarantee }) => guarantee === 'not-root-outside'),
+    parent: process.pid,
   })
   const rules = [...landlock.rules, ...PRIVATE].map(
     ({ path, type, sets, source }) =>

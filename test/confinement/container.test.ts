@@ -242,7 +242,13 @@ t.test('a launch is Landlock’s, in a proved container', async t => {
   if (other instanceof Refusal) throw other
   t.match(other, { identity: { uid: 4242, gid: 4242 }, confinement: { container: { uid: 4242 } } })
   t.ok(other.confinement.applied.includes('not-root-outside'))
-  t.match(other.confinement.gaps.find(({ guarantee }) => guarantee === 'dies-with-us')?.why, /CAP_SYS_PTRACE/)
+  for (const guarantee of ['tree-ends', 'dies-with-us'] as const) t.ok(other.confinement.applied.includes(guarantee))
+  const old = planContainer(
+    { ...request, policy: { ...request.policy, containerUid: 4242 }, facts: { ...facts, landlock: { abi: 5 } } },
+    view(DOCKER),
+  )
+  if (old instanceof Refusal) throw old
+  t.match(old.confinement.gaps.find(({ guarantee }) => guarantee === 'dies-with-us')?.why, /CAP_SYS_PTRACE/)
   const none = planContainer({ ...request, facts: { ...facts, landlock: { abi: 0 } } }, view(DOCKER))
   t.match(none, { code: 'boundary-unavailable', details: { probe: 'shares-our-uid', fix: /Landlock/ } })
   t.match(

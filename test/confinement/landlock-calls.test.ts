@@ -98,6 +98,7 @@ function callsOf({ abi, root, terminal, dev }: (typeof LAUNCHES)[keyof typeof LA
     folders: FOLDERS,
     reopened: terminal ? { 0: 'device', 1: 'device', 2: 'device' } : { 0: 'input', 1: 'output', 2: 'output' },
     root,
+    parent: 4_711,
   })
 }
 
@@ -122,9 +123,13 @@ t.test('the order of what binds', async t => {
     calls.findIndex(each => each.call === call && callLines([each]).join('').includes(text))
   const order = [
     at('close_range'),
+    at('prctl', 'CHILD_SUBREAPER'),
+    at('prctl', 'NO_NEW_PRIVS'),
+    at('prctl', 'PDEATHSIG, SIGUSR1'),
+    at('clone'),
+    at('prctl', 'PDEATHSIG, SIGKILL'),
     at('landlock_create_ruleset'),
     at('landlock_add_rule'),
-    at('prctl', 'NO_NEW_PRIVS'),
     at('landlock_restrict_self'),
     at('prctl', 'CAPBSET_DROP'),
     at('capset'),
@@ -141,18 +146,38 @@ t.test('the order of what binds', async t => {
   t.equal(calls.at(-1)?.call, 'execve', 'nothing comes after it')
   t.equal(
     calls.filter(({ call }) => call === 'landlock_add_rule').at(-1),
-    calls.slice(0, at('prctl', 'NO_NEW')).findLast(({ call }) => call === 'landlock_add_rule'),
+    calls.slice(0, at('landlock_restrict_self')).findLast(({ call }) => call === 'landlock_add_rule'),
     'no rule is added once rights are gone',
   )
   t.notOk(
-    calls.some(({ call, answer }) => answer === 'any' && !['prctl', 'landlock_add_rule'].includes(call)),
-    'only what may be closed to us may fail',
+    calls.some(({ call, answer }) => answer === 'any' && !['prctl', 'landlock_add_rule', 'setsid'].includes(call)),
+    'only what may be closed to us may fail, and what answers a number that nobody knows',
   )
   const streams = calls.filter(({ call, answer }) => call === 'landlock_add_rule' && answer === 'any')
   t.same(
     streams.map(({ what }) => what),
     ['stream 0', 'stream 1', 'stream 2'],
   )
+})
+
+t.test('the warden', async t => {
+  const lines = callLines(callsOf(LAUNCHES.user))
+  const from = lines.findIndex(line => line.startsWith('prctl(PR_SET_CHILD_SUBREAPER'))
+  const until = lines.findIndex(line => line.startsWith('clone'))
+  const domain = lines.slice(from, until).filter(line => /landlock|kill/.test(line))
+  t.same(domain, [
+    'landlock_create_ruleset({scoped: signal}, 24, 0) = 3',
+    'landlock_restrict_self(3, 0) = 0',
+    'kill(harness, 0) = -1',
+  ])
+  t.equal(lines[until], 'clone(SIGCHLD, 0, 0, 0) = 0', 'in a domain that holds signals everything is ended by one')
+  const old = callLines(callsOf(LAUNCHES['root-old-kernel-terminal']))
+  t.ok(old.includes('clone(SIGCHLD, 0, 0, 0, "/proc/thread-self/children") = 0'), 'else by the list of its children')
+  const before = old.slice(
+    0,
+    old.findIndex(line => line.startsWith('clone')),
+  )
+  t.notOk(before.some(line => /landlock|kill/.test(line)))
 })
 
 t.test('words and paths reach the launcher as their bytes', async t => {
@@ -179,6 +204,7 @@ t.test('an option that is no limit is a bug', async t => {
     folders: [],
     reopened: {},
     root: false,
+    parent: 1,
   }
   t.throws(() => landlockCalls(request), /no resource limit/)
 })

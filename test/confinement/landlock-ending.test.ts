@@ -15,12 +15,14 @@ const LIMITS: readonly AppliedLimit[] = [
 
 const itself = { kind: 'by-itself' } as const
 
+const SILENT = { failure: null, end: null, survivors: null }
+
 function end(parts: Partial<LandlockEnd>): LandlockEnd {
   return {
     plan: { limits: LIMITS, command: ['/usr/bin/x'] },
     ended: { cause: itself, exit: { status: 0, signal: null } },
     counts: NO_COUNTS,
-    failure: null,
+    words: SILENT,
     released: true,
     problem: null,
     ...parts,
@@ -32,13 +34,31 @@ const signalled = (signal: NodeJS.Signals) => ({ cause: itself, exit: { status: 
 
 function failure(call: string, answer: bigint, what = '/place'): Partial<LandlockEnd> {
   const failed: Call = { call, args: [3], answer: 0, what }
-  return { released: false, ended: exited(125), failure: { call: failed, answer } }
+  return { released: false, ended: exited(125), words: { ...SILENT, failure: { call: failed, answer } } }
 }
 
 const CASES: readonly { readonly name: string; readonly parts: Partial<LandlockEnd>; readonly ending: object }[] = [
   { name: 'a status', parts: { ended: exited(125) }, ending: { kind: 'exited', status: 125 } },
   { name: 'a signal', parts: { ended: signalled('SIGTERM') }, ending: { kind: 'signalled', signal: 'SIGTERM' } },
   { name: 'a status that a shell has for one', parts: { ended: exited(143) }, ending: { kind: 'exited', status: 143 } },
+  ...(
+    [
+      ['by its own status, which the warden tells', 1, 7, { kind: 'exited', status: 7 }],
+      ['by a signal', 2, 15, { kind: 'signalled', signal: 'SIGTERM' }],
+      ['by a signal, with a core', 3, 11, { kind: 'signalled', signal: 'SIGSEGV' }],
+      ['by a signal without a name', 2, 40, { kind: 'exited', status: 168 }],
+      ['by the size of a file', 2, 25, { kind: 'bound', name: 'file-size' }],
+    ] as const
+  ).map(([name, code, status, ending]) => ({
+    name,
+    parts: { words: { ...SILENT, end: { code, status }, survivors: 0 }, ended: exited(0) },
+    ending,
+  })),
+  {
+    name: 'with its warden, which was killed',
+    parts: { ended: signalled('SIGKILL') },
+    ending: { kind: 'signalled', signal: 'SIGKILL' },
+  },
   { name: 'CPU time', parts: { ended: signalled('SIGXCPU') }, ending: { kind: 'bound', name: 'cpu', limit: 1_000 } },
   { name: 'a size', parts: { ended: signalled('SIGXFSZ') }, ending: { kind: 'bound', name: 'file-size' } },
   {
@@ -73,7 +93,7 @@ const CASES: readonly { readonly name: string; readonly parts: Partial<LandlockE
   },
   {
     name: 'no list',
-    parts: { released: false, ended: exited(125), failure: { call: null, answer: -12n } },
+    parts: { released: false, ended: exited(125), words: { ...SILENT, failure: { call: null, answer: -12n } } },
     ending: { code: 'sandbox-failed', message: 'landlock: the list of calls cannot be mapped: ENOMEM' },
   },
   {

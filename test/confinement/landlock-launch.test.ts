@@ -20,13 +20,14 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { Boundary, openBoundary, type RunRequest } from '../../src/confinement/boundary.js'
-import { type Call, encodeCalls, readReport } from '../../src/confinement/call-list.js'
+import { type Call, encodeCalls } from '../../src/confinement/call-list.js'
 import { launchFolderRules } from '../../src/confinement/folder-rules.js'
 import { RELEASE } from '../../src/confinement/hold.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { LAUNCHER_FDS, landlockCalls, STANDS } from '../../src/confinement/landlock-calls.js'
 import { launcherElf } from '../../src/confinement/landlock-launcher.js'
 import { withLandlock } from '../../src/confinement/landlock-start.js'
+import { wardenWords } from '../../src/confinement/landlock-warden.js'
 import { launch } from '../../src/confinement/launch.js'
 import { planLaunch } from '../../src/confinement/launch-plan.js'
 import { landPolicy } from '../../src/confinement/policy.js'
@@ -39,7 +40,7 @@ import { checkLaunchFolders, type LaunchFolders } from '../../src/paths/launch-f
 import { renderCaptured } from '../../src/supervise/bounded-output.js'
 import { closeInherited } from '../../src/supervise/descriptors.js'
 import { temporaryFolder } from '../../src/supervise/private-folder.js'
-import { eventually, finished, fixture, marked, NOBODY, pause, program, said } from '../support/children.js'
+import { eventually, finished, fixture, marked, NOBODY, pause, procText, program, said } from '../support/children.js'
 import { request as asked } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
 
@@ -455,17 +456,68 @@ t.test(
   },
 )
 
-t.test('without a group: rlimits, and the tree by its marks', { skip: withPerl }, async t => {
-  const { boundary } = await opened({ limits: TIGHT }, facts => ({ ...facts, cgroup: {} }))
+const ungrouped = (facts: HostFacts): HostFacts => ({ ...facts, cgroup: {} })
+
+t.test('without a group: rlimits, and the tree by its warden', { skip: withPerl }, async t => {
+  const { boundary } = await opened({ limits: TIGHT }, ungrouped)
   const hog = await run(boundary, ['perl', '-e', '$x = "a" x (300 * 1024 * 1024)'])
   t.match(hog.ending, { kind: 'exited' })
   t.match(renderCaptured(hog.stderr).text, /Out of memory/)
-  const daemons = await run(boundary, ['sh', '-c', 'for i in $(seq 20); do setsid sleep 60 & done; sleep 0.3'])
-  t.equal(daemons.survivors_killed, 20)
-  t.match(
-    boundary.confinement.gaps.map(({ guarantee }) => guarantee),
-    new Set(['tree-ends']),
+  const daemons = await run(boundary, [
+    'sh',
+    '-c',
+    'for i in $(seq 20); do (env -i setsid sleep 60 &) ; done; sleep 0.3',
+  ])
+  t.equal(daemons.survivors_killed, 20, 'a new session, an empty environment and a lost parent leave nobody out')
+  for (const guarantee of ['tree-ends', 'dies-with-us'] as const) t.ok(boundary.confinement.applied.includes(guarantee))
+  await boundary.close()
+})
+
+/** Ways of what is below the warden to be ended: by one call in its domain, and by the list of its children. */
+const WAYS = [
+  { name: 'a version that holds signals', change: ungrouped },
+  { name: 'a version that does not', change: (facts: HostFacts) => ({ ...ungrouped(facts), landlock: { abi: 5 } }) },
+] as const
+
+/** Leaves a process that shows its mark to us and none of ours to anybody: no environment, a session of its own, no parent. */
+const hidden = (mark: string, seconds = 60) => `(env -i setsid perl -e "sleep ${seconds}; print q(${mark})" &)`
+
+for (const { name, change } of WAYS) {
+  t.test(`the tree below its warden: ${name}`, { skip: withPerl }, async t => {
+    const { boundary, workspace } = await opened({}, change)
+    const mark = `warded-${process.pid}-${name.length}`
+    const left = () => marked(mark).length
+    const daemon = await run(boundary, ['sh', '-c', `${hidden(mark)}; ${hidden(mark)}; sleep 0.3; exit 5`])
+    t.match(daemon, { ending: { kind: 'exited', status: 5 }, survivors_killed: 2 })
+    t.equal(left(), 0, 'is gone with the result')
+    const deadline = await run(boundary, ['sh', '-c', `trap "" TERM; ${hidden(mark)}; sleep 60`], {
+      ...{ wallMs: 500, graceMs: 200 },
+    })
+    t.match(deadline, { ending: { kind: 'timed-out' } })
+    t.equal(left(), 0)
+    const helper = `(env -i setsid perl -e '$SIG{TERM} = sub { sleep 1; open my $f, ">", "done"; exit }; sleep 60 while 1' &)`
+    const grace = await run(boundary, ['sh', '-c', `${helper}; sleep 0.3; exec sleep 60`], {
+      wallMs: 900,
+      graceMs: 20_000,
+    })
+    t.match(grace, { ending: { kind: 'timed-out' }, survivors_killed: 0 })
+    t.ok(existsSync(join(workspace, 'done')), 'who loses the command may still clean up')
+    t.ok(grace.duration_ms < 15_000, 'and is waited for no longer than that takes')
+    const threads = `perl -e 'for (1 .. 40) { my $p = fork // last; if (!$p) { POSIX::setsid(); fork && exit; sleep 60; print q(${mark}) } } sleep 1' -MPOSIX`
+    t.match(await run(boundary, ['sh', '-c', threads.replace('perl -e', 'perl -MPOSIX -e')]), { survivors_killed: 40 })
+    t.equal(left(), 0)
+    await boundary.close()
+  })
+}
+
+t.test('the command cannot reach its warden', { skip: withPerl }, async t => {
+  const { boundary } = await opened({}, ungrouped)
+  const told = await shell(
+    boundary,
+    'w=$(cut -d" " -f4 /proc/$$/stat); for s in KILL STOP TERM USR1 CONT; do kill -$s $w; done; cat /proc/$w/environ /proc/$w/mem /proc/$w/maps; kill -KILL -1; tr "\\0" " " < /proc/$w/cmdline',
   )
+  t.equal(told.match(/not permitted/g)?.length, 5, told)
+  t.equal(told.match(/Permission denied/g)?.length, 3, told)
   await boundary.close()
 })
 
@@ -527,6 +579,70 @@ t.test('killed at any instant, nothing is left', { skip }, async t => {
     t.ok(await eventually(() => marked(mark).length === 0, 5_000), `after ${delay} ms`)
   }
 })
+
+/** Forks and leaves its parent without end, one after the other, in a session and with an environment of its own. */
+const HOPPER =
+  'for (1 .. 3) { fork or last } %ENV = (); setsid; while (1) { my $p = fork; exit if $p; setsid; select undef, undef, undef, 0.0005 }'
+
+for (const { name, abi } of [
+  { name: 'a version that holds signals', abi: undefined },
+  { name: 'a version that does not', abi: 5 },
+]) {
+  t.test(`killed, what hides and runs from us is ended too: ${name}`, { skip: withPerl }, async t => {
+    for (const uid of process.getuid?.() === 0 ? [null, NOBODY] : [null]) {
+      const mark = `hides-${process.pid}-${abi}-${uid}`
+      const request = {
+        ...{
+          workspace: workspaceFor(uid),
+          writes: ['.'],
+          env: {},
+          repeat: false,
+          confine: 'landlock',
+          grouped: false,
+          abi,
+        },
+        argv: [
+          'sh',
+          '-c',
+          `${hidden(mark)}; env -i setsid perl -MPOSIX=setsid -e '${HOPPER}' ${mark} & sleep 60; : ${mark}`,
+        ],
+      }
+      const child = program(process.execPath, [fixture('supervise/launcher'), JSON.stringify(request)])
+      // One beside it, of the same user, which nobody may end.
+      const beside = program('sleep', ['60'], uid)
+      await said(child, 'open\n')
+      t.ok(await eventually(() => marked(mark).length >= 6, 10_000), 'all of it runs')
+      child.kill('SIGKILL')
+      t.ok(await eventually(() => marked(mark).length === 0, 5_000), `nothing is left of uid ${uid}`)
+      t.equal(beside.exitCode ?? beside.signalCode, null, 'and who is not of it goes on')
+      beside.kill('SIGKILL')
+    }
+  })
+}
+
+t.test(
+  'a warden that is killed takes the command with it, and the rest is found by its marks',
+  { skip: withPerl },
+  async t => {
+    const { boundary } = await opened({}, ungrouped)
+    const mark = `orphaned-${process.pid}`
+    const running = run(boundary, ['sh', '-c', `setsid sleep 60 & exec perl -e 'sleep 60; print q(${mark})'`])
+    const [command = 0] = await new Promise<number[]>(resolve => {
+      const looks = setInterval(() => {
+        const found = marked(mark).filter(pid => procText(pid, 'cmdline').startsWith('perl'))
+        if (found.length === 0) return
+        clearInterval(looks)
+        resolve(found)
+      }, 20)
+    })
+    process.kill(Number(/\) \S (\d+)/.exec(procText(command, 'stat'))?.[1]), 'SIGKILL')
+    const outcome = await running
+    t.match(outcome.ending, { kind: 'signalled', signal: 'SIGKILL' })
+    t.notOk(outcome.tree_left)
+    t.equal(marked(mark).length, 0)
+    await boundary.close()
+  },
+)
 
 t.test('many at once, and nothing of ours stays open', { skip }, async t => {
   const { boundary } = await opened()
@@ -643,7 +759,9 @@ async function played(plan: LaunchPlan, env: Record<string, string>, keeps: (cal
   const arch = FILTER_ARCHES[process.arch]
   if (plan.landlock === undefined || arch === undefined) throw new Error('no plan under Landlock')
   const root = process.getuid?.() === 0
-  const calls = landlockCalls({ plan, landlock: plan.landlock, env, folders: [], reopened: {}, root }).filter(keeps)
+  const request = { plan, landlock: plan.landlock, env, folders: [], reopened: {}, root, parent: process.pid }
+  // What ends the command stays whole: without its domain it would end everything.
+  const calls = landlockCalls(request).filter(call => call.what === 'what ends the command' || keeps(call))
   const folder = mkdtempSync(join(tmpdir(), 'landlock-played-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'launcher')
@@ -658,8 +776,9 @@ async function played(plan: LaunchPlan, env: Record<string, string>, keeps: (cal
   for (const stream of [stdout, stderr]) stream?.on('data', bytes => (out += String(bytes)))
   hold.on('error', () => undefined)
   hold.on('data', (bytes: Buffer) => {
-    if (bytes.toString() === STANDS) hold.write(RELEASE)
-    else out += `failed at ${JSON.stringify(readReport(bytes, calls).call)}`
+    if (bytes.toString() === STANDS) return void hold.write(RELEASE)
+    const { failure } = wardenWords(bytes, calls)
+    if (failure !== null) out += `failed at ${JSON.stringify(failure.call)}`
   })
   await once(child, 'close')
   return out

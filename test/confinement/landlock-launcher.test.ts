@@ -9,11 +9,13 @@ import {
   LAUNCHER_FAILED,
   launcherCall,
   launcherElf,
+  launcherHandler,
   REPORT_BYTES,
 } from '../../src/confinement/landlock-launcher.js'
+import { wardenWords } from '../../src/confinement/landlock-warden.js'
 import { FILTER_ARCHES, type FilterArch } from '../../src/confinement/seccomp-bpf.js'
 import { readElf } from '../../src/supervise/elf.js'
-import { runAarch64 } from '../support/aarch64.js'
+import { type Machine, type Memory, runAarch64 } from '../support/aarch64.js'
 import { needs } from '../support/needs.js'
 import { projectRoot } from '../support/root.js'
 import { scratch } from '../support/scratch.js'
@@ -46,9 +48,12 @@ t.test('the file is an executable without a loader, with a stack that is not exe
     const entry = Number(elf.readBigUInt64LE(24) - elf.readBigUInt64LE(64 + 16))
     t.ok(elf.subarray(entry).equals(codeOf(arch)), `${arch}: the code begins at the entry and is all that follows`)
     t.equal(Number(elf.readBigUInt64LE(64 + 32)), elf.length, 'the whole file is loaded')
-    t.ok(elf.length < 400, `${arch}: ${elf.length} bytes`)
+    t.ok(elf.length < 800, `${arch}: ${elf.length} bytes`)
   }
 })
+
+/** An operand that is the name of a part. */
+const PLACES = / (next|compare|check|report|warden|loop|number|digit|kill|wait|end|other|reap|asked|gone|say)$/
 
 /** GNU objdump of this machine reads its own processor alone. */
 t.test('the text beside the code is what objdump reads in it', { skip: needs('objdump') }, async t => {
@@ -67,7 +72,7 @@ t.test('the text beside the code is what objdump reads in it', { skip: needs('ob
     const line = lines[index]
     t.equal(line?.at, at)
     // An operand that is a place has a name in the listing and a number here.
-    const named = / (fail|next|check|compare)$/.exec(plain(text))?.[0]
+    const named = PLACES.exec(plain(text))?.[0]
     if (named === undefined) t.equal(line?.text, plain(text))
     else t.ok(line?.text.startsWith(plain(text).slice(0, -named.length)), text)
     at += bytes.length / 2
@@ -180,7 +185,7 @@ function interpreted(calls: readonly Call[]) {
       if (at < 0 || at + 8 > list.length) throw new Error(`nothing at ${address.toString(16)}`)
       return list.readBigUInt64LE(at)
     },
-    call: (number, args, read) => {
+    call: (number, args, { read }) => {
       const [fd = 0n, address = 0n, bytes = 0n] = args
       if (!mapped) {
         mapped = true
@@ -205,6 +210,157 @@ function interpreted(calls: readonly Call[]) {
     },
   })
   return { stdout, report }
+}
+
+/** What happens to the warden, one after the other, where it waits: somebody below it has ended, it is signalled, nobody is left. */
+type Happens =
+  | { readonly pid: number; readonly code?: number; readonly status?: number }
+  | { readonly signal: 10 | 15 }
+  | 'nobody'
+
+const COMMAND = 77
+const [ASKED, END_ALL] = [{ signal: 15 }, { signal: 10 }] as const
+const ended = { pid: COMMAND, code: 1, status: 3 }
+const told = [{ code: 1, status: 3 }]
+
+const WARDED: readonly {
+  readonly name: string
+  readonly happens: readonly Happens[]
+  /** What is killed, in order, where each of the two ways ends what is below; `-1` is everything. */
+  readonly kills: readonly [scoped: readonly number[], listed: readonly number[]]
+  readonly ends: readonly object[]
+  readonly survivors: number
+}[] = [
+  // What is not reaped is told again: the command's end is seen once before all is ended and once after.
+  {
+    name: 'a command alone',
+    happens: [ended, ended, 'nobody'],
+    kills: [[-1], [5, 601, 5, 601]],
+    ends: [...told, ...told],
+    survivors: 0,
+  },
+  {
+    name: 'a command that leaves two behind, one of which had ended and was not reaped',
+    happens: [{ pid: 4 }, ended, ended, { pid: 5, code: 1, status: 9 }, { pid: 601 }, 'nobody'],
+    kills: [[-1], [5, 601, 5, 601, 5, 601, 5, 601]],
+    ends: [...told, ...told],
+    survivors: 1,
+  },
+  {
+    name: 'TERM, after which the command ends before its helper',
+    happens: [ASKED, ended, { pid: 5, code: 1, status: 0 }, { pid: 6, code: 2, status: 15 }, 'nobody'],
+    kills: [[], []],
+    ends: told,
+    survivors: 0,
+  },
+  {
+    name: 'TERM, and an end that is made',
+    happens: [ASKED, ended, END_ALL, { pid: 5 }, 'nobody'],
+    kills: [[-1], [5, 601, 5, 601]],
+    ends: told,
+    survivors: 1,
+  },
+  {
+    name: 'an end while the command runs',
+    happens: [END_ALL, ended, { pid: 5 }, 'nobody'],
+    kills: [[-1], [5, 601, 5, 601, 5, 601]],
+    ends: told,
+    survivors: 0,
+  },
+]
+
+const CLONE: Call = { call: 'clone', args: [17, 0, 0, 0], answer: 0, what: 'the warden' }
+
+for (const { name, happens, kills, ends, survivors } of WARDED) {
+  for (const [at, how] of (['scoped', 'listed'] as const).entries()) {
+    t.test(`the warden, ${how}: ${name}: in the machine code of aarch64`, async t => {
+      const calls = [how === 'scoped' ? CLONE : { ...CLONE, args: [...CLONE.args, '/list'] }, END]
+      const { killed, reports, status } = warded(t, calls, happens)
+      t.same(killed, kills[at], 'who is killed')
+      const words = reports.map(report => wardenWords(report, calls))
+      t.same(
+        words.flatMap(({ end }) => end ?? []),
+        ends,
+      )
+      t.same(words.at(-1), { failure: null, end: null, survivors })
+      t.equal(status, 0n)
+    })
+  }
+}
+
+/** What the kernel would do with the calls of a warden that is let happen what `happens` says. */
+function warded(t: Test, calls: readonly Call[], happens: readonly Happens[]) {
+  const list = Buffer.from(encodeCalls(calls, 'aarch64') ?? [])
+  const base = BigInt(LAUNCHER.listAddress)
+  const left = [...happens]
+  const seen = { killed: [] as number[], reports: [] as Buffer[], status: null as bigint | null }
+  const handler = launcherHandler('aarch64') - Number(Buffer.from(launcherElf('aarch64')).readBigUInt64LE(24))
+  const answers: Readonly<Record<string, (args: readonly bigint[], memory: Memory) => ReturnType<Machine['call']>>> = {
+    222: () => base,
+    220: () => BigInt(COMMAND),
+    436: args => {
+      t.same(args.slice(0, 3), [0n, 4n, 0n], 'the streams of the command are closed')
+      return 0n
+    },
+    56: ([, path = 0n]) => {
+      const from = Number(path - base)
+      t.equal(list.toString('latin1', from, from + 6), '/list\0')
+      return 9n
+    },
+    // "5 601 " in two words of memory; a number that is cut off is not taken for one.
+    63: ([fd, address = 0n], { write }) => {
+      t.equal(fd, 9n)
+      write(address, Buffer.from('5 601 60').readBigUInt64LE())
+      return 8n
+    },
+    57: () => 0n,
+    129: ([pid = 0n, signal]) => {
+      t.equal(signal, 9n)
+      seen.killed.push(Number(BigInt.asIntN(64, pid)))
+      return 0n
+    },
+    95: (args, { write }) => {
+      t.same([args[0], args[1], args[3], args[4]], [0n, 0n, 0x4100_0004n, 0n])
+      const next = left.shift()
+      if (next === undefined) throw new Error('the warden waits for more than happens')
+      if (next === 'nobody') return -10n
+      if ('signal' in next) return { handler, signal: BigInt(next.signal) }
+      const info = args[2] ?? 0n
+      write(info + 8n, BigInt(next.code ?? 2))
+      write(info + 16n, BigInt(next.pid))
+      write(info + 24n, BigInt(next.status ?? 9))
+      return 0n
+    },
+    260: args => {
+      t.same(args.slice(1, 4), [0n, 0x4000_0000n, 0n])
+      return args[0] ?? 0n
+    },
+    206: ([fd, address = 0n, bytes, flags], { read }) => {
+      t.same([fd, bytes, flags], [BigInt(LAUNCHER.reportFd), BigInt(REPORT_BYTES), 0x4000n])
+      const report = Buffer.alloc(REPORT_BYTES)
+      report.writeBigUInt64LE(read(address))
+      report.writeBigUInt64LE(read(address + 8n), 8)
+      seen.reports.push(report)
+      return bytes ?? 0n
+    },
+    94: ([status = -1n]) => {
+      seen.status = status
+      return null
+    },
+  }
+  runAarch64(codeOf('aarch64'), {
+    load: address => {
+      const at = Number(address - base)
+      if (at < 0 || at + 8 > list.length) throw new Error(`nothing at ${address.toString(16)}`)
+      return list.readBigUInt64LE(at)
+    },
+    call: (number, args, memory) => {
+      const answer = answers[String(number)]
+      if (answer === undefined) throw new Error(`call ${number}`)
+      return answer(args, memory)
+    },
+  })
+  return seen
 }
 
 t.test('a list in words', async t => {
