@@ -17,13 +17,17 @@ export const MARKERS = {
 } as const
 
 /** `readme` with the section between the markers replaced. Throws where they are not there once each, in order. */
-export function withSection(readme: string, section: string): string {
-  const [before, ...rest] = readme.split(MARKERS.begin)
-  const [, after, ...more] = rest.join(MARKERS.begin).split(MARKERS.end)
+export function withSection(
+  readme: string,
+  section: string,
+  { begin, end }: { readonly begin: string; readonly end: string } = MARKERS,
+): string {
+  const [before, ...rest] = readme.split(begin)
+  const [, after, ...more] = rest.join(begin).split(end)
   if (before === undefined || after === undefined || rest.length !== 1 || more.length > 0) {
-    throw new Error(`README.md needs the lines ${MARKERS.begin} and ${MARKERS.end}, once each`)
+    throw new Error(`README.md needs the lines ${begin} and ${end}, once each`)
   }
-  return `${before}${MARKERS.begin}\n${section}${MARKERS.end}${after}`
+  return `${before}${begin}\n${section}${end}${after}`
 }
 
 type Measured = Readonly<Record<string, MeasuredPeer>>

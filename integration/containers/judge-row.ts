@@ -1,0 +1,55 @@
+/** What is wrong with a row, by the table of what it has to come to. Pure; empty: nothing. */
+import { CHOICES, type Choice, type RowFacts, type Taken } from './facts.js'
+import type { Row } from './rows.js'
+import { type RowRun, rungOf } from './run-row.js'
+
+const said = (taken: Taken): string => ('boundary' in taken ? taken.boundary : `${taken.code} (${taken.probe ?? '-'})`)
+
+/** What each word of `--confine` has to come to. */
+function expected({ rung, because, container }: Row): Readonly<Record<Choice, string>> {
+  const refused = `boundary-unavailable (${because ?? '-'})`
+  const bubblewrap = rung === 'bubblewrap' ? 'bubblewrap' : refused
+  return {
+    auto: rung ?? refused,
+    native: bubblewrap,
+    bubblewrap,
+    'bubblewrap-hostproc': rung === 'bubblewrap' || rung === 'bubblewrap-hostproc' ? 'bubblewrap-hostproc' : refused,
+    landlock: rung === null ? refused : 'landlock',
+    container: container === 'accepted' ? 'container' : `boundary-unavailable (${container})`,
+  }
+}
+
+function differing(what: string, seen: unknown, wanted: unknown): readonly string[] {
+  return seen === wanted ? [] : [`${what}: ${JSON.stringify(seen)} instead of ${JSON.stringify(wanted)}`]
+}
+
+/** Limits of uid 0 need a control group, and so does knowing a whole tree under Landlock: engines show none that can be written. */
+const WITHOUT_GROUP: readonly string[] = ['not claimed: tree-ends']
+
+function factProblems(row: Row, facts: RowFacts): readonly string[] {
+  const wanted = expected(row)
+  const { judged } = facts
+  const other = (judged?.otherThanTable ?? []).filter(line => !WITHOUT_GROUP.includes(line))
+  return [
+    ...CHOICES.flatMap(choice => differing(`--confine ${choice}`, said(facts.taken[choice]), wanted[choice])),
+    ...differing('harness exec ends with', facts.exec.status, row.rung === null ? 125 : 0),
+    ...differing('harness exec is confined by', facts.exec.record?.confinement.boundary ?? null, row.rung),
+    ...differing('doctor stands in', facts.doctor?.boundary ?? null, row.rung),
+    ...differing('doctor ends with', facts.doctorStatus, row.doctor ?? 0),
+    ...(judged?.broken ?? []).map(line => `got through: ${line}`),
+    ...other.map(line => `claims are not the table’s: ${line}`),
+    ...differing('the main job ends with', facts.demo.status, 0),
+    ...differing('the main job is confined', facts.demo.confined, row.rung !== null),
+  ]
+}
+
+/** `run` has to have run. */
+export function rowProblems(row: Row, run: Exclude<RowRun, { readonly skipped: string }>): readonly string[] {
+  const steps = run.steps.map(({ rung }) => rung)
+  return [
+    ...factProblems(row, run.facts),
+    ...differing('following doctor leads to', steps.join(' → '), row.advised.join(' → ')),
+    ...differing('left after the container was killed', run.leftAfterKill ?? 0, 0),
+    ...differing('found again', rungOf(run.facts), row.rung),
+  ]
+}
