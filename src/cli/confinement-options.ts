@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { ConfineChoice, ControlFile, PolicyRequest } from '../confinement/types.js'
 import { Refusal } from '../errors.js'
 import { absoluteHide, onlyOfShells } from '../paths/hide-glob.js'
-import { cacheFolder } from './control-files.js'
+import { cacheFolder, controlFiles } from './control-files.js'
 import type { CommandName } from './flags.js'
 import type { Io } from './io.js'
 import { parseLimits } from './limits.js'
@@ -69,6 +69,21 @@ export interface RequestSeams {
   readonly controlFiles: readonly ControlFile[]
   /** Null: the words after the options are the operator's own command. */
   readonly programs: readonly string[] | null
+}
+
+/** The request of this command line, with the files that it and our own folders say must not be changed. */
+export function requestOf(
+  given: Given,
+  io: Pick<Io, 'cwd' | 'env' | 'installation'>,
+  programs: RequestSeams['programs'],
+): PolicyRequest {
+  return policyRequest(given, { cwd: io.cwd, env: io.env, controlFiles: controlFiles(given, io), programs })
+}
+
+/** Where the words may be the operator's own command or one of a model: those of `--allow-program`; none named: any. */
+export function programsOrAny(given: Given): RequestSeams['programs'] {
+  const programs = given.all('--allow-program')
+  return programs.length === 0 ? null : programs
 }
 
 export function policyRequest(given: Given, { cwd, env, controlFiles, programs }: RequestSeams): PolicyRequest {

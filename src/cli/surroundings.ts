@@ -11,8 +11,7 @@ import { closeInherited } from '../supervise/descriptors.js'
 import type { FileReach } from '../tools/folders.js'
 import type { ToolPort } from '../tools/port.js'
 import { type EffectsPlace, makeToolPort } from '../tools/port-local.js'
-import { confineChoice, policyRequest } from './confinement-options.js'
-import { controlFiles } from './control-files.js'
+import { confineChoice, requestOf } from './confinement-options.js'
 import { documentWarnings, openDocuments } from './document-options.js'
 import { HOOK_FLAGS } from './flag-rows/hooks.js'
 import type { CommandName } from './flags.js'
@@ -60,7 +59,7 @@ export async function openSurroundings({
   const programs = given.all('--allow-program')
   const documents = await openDocuments({ command, given, io })
   const confine = confineChoice(command, given)
-  const asked = policyRequest(given, { cwd: io.cwd, env: io.env, controlFiles: controlFiles(given, io), programs })
+  const asked = requestOf(given, io, programs)
   if (confine === 'off') refuseUnheld(given)
   const facts = await readHostFacts({ cgroupRoot: asked.cgroupRoot })
   // Loaded for those who have hooks alone: the audit of them is a large part of this program.
@@ -110,8 +109,7 @@ function initWarning({ pid1WithoutInit }: HostFacts): HarnessEvent[] {
   return [{ kind: 'warning', code: 'no-init', message }]
 }
 
-/** `writes`: folders that processes may write, as they were spelled. */
-export /** What is done about the owner is part of what confines the run, so the record says it (case B17). */
+/** What is done about the owner is part of what confines the run, so the record says it (case B17). */
 function ownerWarning(boundary: Boundary | null): HarnessEvent[] {
   const owner = boundary?.policy.gitOwner ?? null
   if (owner === null) return []
@@ -119,6 +117,7 @@ function ownerWarning(boundary: Boundary | null): HarnessEvent[] {
   return [{ kind: 'warning', code: 'git-owner', message }]
 }
 
+/** `writes`: folders that processes may write, as they were spelled. */
 export function openOrClosed(boundary: Boundary | null, writes: readonly string[]): EffectsPlace {
   if (boundary === null) return { kind: 'closed', why: 'confinement is off (--confine auto turns it on)' }
   const hints = {

@@ -12,7 +12,7 @@ import type { TrustRules } from '../hooks/trust.js'
 import { assumedRoots, makeWriteSet, type WriteSet, type WriteSetRequest } from '../hooks/write-set.js'
 import { askingOnce, type FileView } from '../paths/file-view.js'
 import type { Machine } from '../supervise/program-format.js'
-import { type AuditContext, type HookFacts, makeAuditContext, type Profile } from './context.js'
+import { type AuditContext, type AuditInputs, type HookFacts, makeAuditContext, type Profile } from './context.js'
 import { countOf, fingerprintOf, type ReportFinding, type Skipped, type Summary, sortFindings } from './report.js'
 import { type Reported, type Rule, severityOf } from './rule.js'
 import { AUDIT_RULES } from './rules-audit.js'
@@ -117,14 +117,8 @@ function writeSetOf({ writeSet, cwd, view, machine }: AuditRequest): WriteSet {
 }
 
 /** What a run has at its start: the document parsed, the PATH scrubbed, the policy landed. */
-export interface StartAudit {
+export interface StartAudit extends Omit<AuditInputs, 'document' | 'profile'> {
   readonly document: HooksDocument
-  readonly view: FileView
-  readonly trust: TrustRules
-  readonly writeSet: WriteSet
-  readonly path: ScrubbedPath
-  readonly environment: Readonly<Record<string, string>>
-  readonly machine: Machine
 }
 
 /** Findings of HC001 to HC409 and of the rules about where code comes from, for a run that is about to begin, in the default profile. */

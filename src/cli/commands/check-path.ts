@@ -11,8 +11,7 @@ import { protectedNames } from '../../paths/protected-names.js'
 import { landPlace } from '../../paths/resolve.js'
 import { checkWritablePath, type FolderRules, type WritableVerdict } from '../../paths/writable-folder.js'
 import { gitRefusal } from '../../tools/folders.js'
-import { policyRequest } from '../confinement-options.js'
-import { controlFiles } from '../control-files.js'
+import { requestOf } from '../confinement-options.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { printJson, printText } from '../print.js'
@@ -41,12 +40,7 @@ interface Standing {
  * question.
  */
 async function standingOf(given: Given, io: Io): Promise<Standing> {
-  const request = policyRequest(given, {
-    cwd: io.cwd,
-    env: io.env,
-    controlFiles: controlFiles(given, io),
-    programs: [],
-  })
+  const request = requestOf(given, io, [])
   const facts = await readHostFacts()
   const { workspace, protects, hides, hiddenElsewhere } = landPolicy({ ...request, cache: false }, facts)
   const subtrees = [...given.all('--writable'), ...given.all('--process-write-subtree')]

@@ -12,8 +12,7 @@ import { Refusal, type RefusalCode, unreachable } from '../../errors.js'
 import { type Ending, type NotStartedCode, type Outcome, outcomeRecord } from '../../outcome.js'
 import { randomHex } from '../../random.js'
 import { closeInherited } from '../../supervise/descriptors.js'
-import { confineChoice, policyRequest } from '../confinement-options.js'
-import { controlFiles } from '../control-files.js'
+import { confineChoice, requestOf } from '../confinement-options.js'
 import { execRemarks } from '../exec-remarks.js'
 import { outputOf, stdinOf } from '../exec-stdio.js'
 import type { Io } from '../io.js'
@@ -30,12 +29,7 @@ const NOT_FOUND = 127
 
 export async function exec({ given, words }: Invocation, io: Io): Promise<number> {
   const sink = openOutcomeSink(given, io)
-  const request = policyRequest(given, {
-    cwd: io.cwd,
-    env: io.env,
-    controlFiles: controlFiles(given, io),
-    programs: null,
-  })
+  const request = requestOf(given, io, null)
   const tty = given.has('--tty')
   const facts = await readHostFacts({ cgroupRoot: request.cgroupRoot })
   closeInherited()

@@ -5,21 +5,14 @@ import { readHostFacts } from '../../confinement/host-facts.js'
 import { planLaunch } from '../../confinement/launch-plan.js'
 import { landPolicy } from '../../confinement/policy.js'
 import { Refusal } from '../../errors.js'
-import { confineChoice, policyRequest } from '../confinement-options.js'
-import { controlFiles } from '../control-files.js'
+import { confineChoice, programsOrAny, requestOf } from '../confinement-options.js'
 import type { Io } from '../io.js'
 import { printJson, printText } from '../print.js'
 import type { Invocation } from './invocation.js'
 
 export async function explain({ given, words }: Invocation, io: Io): Promise<number> {
   const choice = confineChoice('explain', given)
-  const programs = given.all('--allow-program')
-  const request = policyRequest(given, {
-    cwd: io.cwd,
-    env: io.env,
-    controlFiles: controlFiles(given, io),
-    programs: programs.length === 0 ? null : programs,
-  })
+  const request = requestOf(given, io, programsOrAny(given))
   const facts = await factsForChoice(choice, await readHostFacts({ cgroupRoot: request.cgroupRoot }))
   const boundaries = chooseBoundary(choice, facts)
   if (boundaries instanceof Refusal) throw boundaries

@@ -37,6 +37,14 @@ export class Collection<Document extends Named> {
     this.report({ code: 'document-refused', file, line, reason, fix })
   }
 
+  /** The names in the folder `names` below it; none where it cannot be read, which is told. */
+  list(folder: DocumentFolder, names: readonly string[]): readonly string[] {
+    const listed = listIn(folder, names)
+    if (!isDefect(listed)) return listed
+    this.refuse(fileIn(folder, names), listed)
+    return []
+  }
+
   /**
    * Reads the file `names` below the folder; false when nothing is there. `prefix` goes before its name (`<plugin>:`),
    * `stem` is its name without one of its own.
@@ -87,12 +95,7 @@ export function takeSkills<Document extends Named>(
   below: readonly string[],
   prefix: string,
 ): void {
-  const names = listIn(folder, below)
-  if (isDefect(names)) {
-    into.refuse(fileIn(folder, below), names)
-    return
-  }
-  for (const sub of names) {
+  for (const sub of into.list(folder, below)) {
     const place = [...below, sub]
     if (!into.take(folder, [...place, SKILL], { prefix, stem: sub })) tellMisnamed(into, folder, place)
   }
@@ -123,12 +126,7 @@ export function takeAgents<Document extends Named>(
   below: readonly string[],
   prefix: string,
 ): void {
-  const names = listIn(folder, below)
-  if (isDefect(names)) {
-    into.refuse(fileIn(folder, below), names)
-    return
-  }
-  for (const name of names.filter(name => name.endsWith('.md'))) {
+  for (const name of into.list(folder, below).filter(name => name.endsWith('.md'))) {
     const place = [...below, name]
     if (!into.take(folder, place, { prefix, stem: name.slice(0, -3) })) {
       into.refuse(fileIn(folder, place), { line: null, reason: 'it went away while it was read', fix: 'try again' })
