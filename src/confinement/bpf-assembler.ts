@@ -33,84 +33,56 @@ export const INSTRUCTIONS_MAX = 4_096
 
 type Jump = Extract<Line, { op: 'jump' }>
 
-/** Assembles `lines`; throws a bug for an unknown label, a backward jump or a program that the kernel would not take. */
+/**
+ * Assembles `lines`; throws a bug for an unknown label, a backward jump or a program that the kernel would not take.
+ *
+ * From the last line to the first: jumps go forward only, so all that a jump goes over has its length by then, and each line
+ * is looked at once. Every short command waits for this.
+ */
 export function assemble(lines: readonly Line[]): Instruction[] {
-  const long = new Set<Jump>()
-  for (;;) {
-    const places = place(lines, long)
-    const stretched = lines.filter(
-      (line): line is Jump => line.op === 'jump' && !long.has(line) && !reaches(line, places),
-    )
-    if (stretched.length === 0) return emit(lines, long, places)
-    for (const jump of stretched) long.add(jump)
-  }
-}
-
-interface Places {
-  readonly labels: ReadonlyMap<string, number>
-  readonly lines: ReadonlyMap<Line, number>
-}
-
-function place(lines: readonly Line[], long: ReadonlySet<Line>): Places {
+  const backwards: Instruction[] = []
+  /** Label → how many instructions stand from there to the end. */
   const labels = new Map<string, number>()
-  const at = new Map<Line, number>()
-  let next = 0
-  for (const line of lines) {
-    at.set(line, next)
-    if (line.op === 'label') labels.set(line.name, next)
-    else next += long.has(line) ? 3 : 1
+  /** How many instructions a jump goes over that has all of `backwards` and `between` more behind it. */
+  const over = (label: string | null, between: number): number => {
+    if (label === null) return between
+    const left = labels.get(label)
+    if (left === undefined) throw new Error(`label ${label} is unknown or lies behind`)
+    return backwards.length + between - left
   }
-  return { labels, lines: at }
-}
-
-function reaches(jump: Jump, places: Places): boolean {
-  const from = placeOf(jump, places) + 1
-  return [jump.yes, jump.no].every(label => distance(label, from, places) <= 255)
-}
-
-function distance(label: string | null, from: number, { labels }: Places): number {
-  if (label === null) return 0
-  const to = labels.get(label)
-  if (to === undefined || to < from) throw new Error(`label ${label} is unknown or lies behind`)
-  return to - from
-}
-
-function placeOf(line: Line, { lines }: Places): number {
-  const at = lines.get(line)
-  if (at === undefined) throw new Error('a line without a place')
-  return at
-}
-
-function emit(lines: readonly Line[], long: ReadonlySet<Line>, places: Places): Instruction[] {
-  const program = lines.flatMap(line => instructionsOf(line, long, places))
-  if (program.length > INSTRUCTIONS_MAX)
-    throw new Error(`${program.length} instructions, the kernel takes ${INSTRUCTIONS_MAX}`)
-  return program
-}
-
-function instructionsOf(line: Line, long: ReadonlySet<Line>, places: Places): Instruction[] {
-  const plain = (code: number, k: number): Instruction => ({ code, jt: 0, jf: 0, k: k >>> 0 })
-  switch (line.op) {
-    case 'label':
-      return []
-    case 'load':
-      return [plain(BPF.load, line.offset)]
-    case 'and':
-      return [plain(BPF.and, line.value)]
-    case 'return':
-      return [plain(BPF.return, line.value)]
-    case 'jump': {
-      const at = placeOf(line, places)
-      const test = plain(BPF[line.test], line.value)
-      if (!long.has(line)) {
-        return [{ ...test, jt: distance(line.yes, at + 1, places), jf: distance(line.no, at + 1, places) }]
-      }
-      // A null target is the line after the three instructions.
-      const far = (label: string | null, from: number): number =>
-        label === null ? at + 3 - from : distance(label, from, places)
-      return [{ ...test, jt: 0, jf: 1 }, plain(BPF.goto, far(line.yes, at + 2)), plain(BPF.goto, far(line.no, at + 3))]
-    }
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const line = lines[at] as Line
+    if (line.op === 'label') labels.set(line.name, backwards.length)
+    else if (line.op === 'jump') putJump(line, over, backwards)
+    else backwards.push(line.op === 'load' ? plain(BPF.load, line.offset) : plain(BPF[line.op], line.value))
   }
+  if (backwards.length > INSTRUCTIONS_MAX)
+    throw new Error(`${backwards.length} instructions, the kernel takes ${INSTRUCTIONS_MAX}`)
+  return backwards.reverse()
+}
+
+/** Puts a jump before what is in `backwards`: one instruction, or a short jump over two that reach anywhere. */
+function putJump(
+  { test, value, yes, no }: Jump,
+  over: (label: string | null, between: number) => number,
+  backwards: Instruction[],
+): void {
+  const [jt, jf] = [over(yes, 0), over(no, 0)]
+  const k = value >>> 0
+  if (jt <= REACH && jf <= REACH) {
+    backwards.push({ code: BPF[test], jt, jf, k })
+    return
+  }
+  // The second of the two is nearer to what comes.
+  const first = plain(BPF.goto, over(yes, 1))
+  backwards.push(plain(BPF.goto, jf), first, { code: BPF[test], jt: 0, jf: 1, k })
+}
+
+/** jt and jf are bytes. */
+const REACH = 255
+
+function plain(code: number, k: number): Instruction {
+  return { code, jt: 0, jf: 0, k: k >>> 0 }
 }
 
 /** The bytes that seccomp(2) and bwrap's `--seccomp` take: 8 an instruction, little-endian like both processors. */
