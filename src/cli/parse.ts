@@ -14,11 +14,7 @@ import {
 } from './commands-table.js'
 import { type CommandName, type Flag, flagsOf, type HarnessCommand } from './flags.js'
 import { Given, type OptionValue } from './given.js'
-
-declare const HARNESS_VERSION: string | undefined
-
-/** The programs' version; the library run from its sources says 0.0.0. */
-export const VERSION = typeof HARNESS_VERSION === 'string' ? HARNESS_VERSION : '0.0.0'
+import { VERSION } from './version.js'
 
 export { Given, type OptionValue }
 

@@ -11,10 +11,10 @@ import { type Converted, MetaharnessConverter } from '../../report/metaharness.j
 import { RecordLines } from '../../report/record-lines.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
-import { VERSION } from '../parse.js'
 import { printJson } from '../print.js'
 import { signalStatus } from '../signal-numbers.js'
 import { oneLine } from '../terminal-text.js'
+import { VERSION } from '../version.js'
 import { openWholeFile, type WholeFile } from '../whole-file.js'
 import type { Invocation } from './invocation.js'
 

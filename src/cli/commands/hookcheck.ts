@@ -26,8 +26,8 @@ import { nameOf, writeReport } from '../hookcheck/write-report.js'
 import { writeSetRequest } from '../hookcheck/write-set.js'
 import type { Io } from '../io.js'
 import type { Given, Typed } from '../parse.js'
-import { VERSION } from '../parse.js'
 import { signalStatus } from '../signal-numbers.js'
+import { VERSION } from '../version.js'
 
 export async function hookcheck({ given, words }: Typed, io: Io): Promise<number> {
   refuseStray(given)
