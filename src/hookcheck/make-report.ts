@@ -132,7 +132,8 @@ function closureMember(
   { context, pins, digests }: MemberFacts,
 ): ClosureMember[] {
   if (facts === null) return []
-  const wanted = facts.type === 'file' && (digests === 'all' || facts.size <= CHEAP_BYTES)
+  const isSmall = role === 'program' && facts.size <= CHEAP_BYTES
+  const wanted = facts.type === 'file' && (digests === 'all' || isSmall)
   const read = wanted ? digestOf(facts, context) : (knownDigest(facts, context) ?? { errno: 'ENODATA' })
   const protections = [
     ...(facts.uid === 0 ? ['root-owned'] : []),

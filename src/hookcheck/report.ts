@@ -2,7 +2,7 @@
  * What an audit came to, as it is written down: `hookcheck/1`, stable, and the base of every other format. Counting, the
  * threshold and the exit status are here, so that all formats say the same. Data and pure functions.
  */
-import { createHash } from 'node:crypto'
+import { sha256Of } from '../digest.js'
 
 export type Severity = 'error' | 'warn' | 'info'
 
@@ -170,10 +170,7 @@ export function fingerprintOf(
   about: string,
 ): string {
   const which = hook === null ? '' : (hook.name ?? JSON.stringify(hook.command))
-  return createHash('sha256')
-    .update(JSON.stringify([rule, which, about]))
-    .digest('hex')
-    .slice(0, 32)
+  return sha256Of(JSON.stringify([rule, which, about])).slice(0, 32)
 }
 
 /** Items by a key of theirs, keys in the order of their first item. */

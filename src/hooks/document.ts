@@ -4,9 +4,9 @@
  *
  * A file with only `version`, `hooks`, `on`, `tools` and `command` means what it always meant; the other keys only narrow.
  */
-import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { HOOKS_DEPTH_MAX, HOOKS_FILE_BYTES_MAX, HOOKS_MAX } from '../bounds.js'
+import { sha256Of } from '../digest.js'
 import { HOOK_KEYS, type HookKey, TOP_KEYS } from './document-keys.js'
 import {
   type DocumentProblem,
@@ -47,7 +47,7 @@ export function parseHooks(bytes: Uint8Array, path: string): ParsedHooks {
   }))
   const hooks = root === null ? null : readTop(root, problems)
   if (hooks === null) return { document: null, problems }
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = sha256Of(bytes)
   const broken = new Set(problems.map(({ hook }) => hook))
   const sound = hooks.filter(({ index }) => !broken.has(index))
   return { document: { path, folder: dirname(path), sha256, hooks: sound }, problems }

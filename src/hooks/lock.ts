@@ -4,9 +4,9 @@
  *
  * A lock that cannot be read, or that was made for other bytes of the hooks file, refuses: unknown is not approved.
  */
-import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { HOOKS_FILE_BYTES_MAX } from '../bounds.js'
+import { sha256Of } from '../digest.js'
 import { Refusal } from '../errors.js'
 import { type FileView, isUnseen, saysAbsent, withOpened } from '../paths/file-view.js'
 import { DIGEST, type HookSpec, type HooksDocument } from './hook-spec.js'
@@ -51,7 +51,7 @@ export function lockPathOf(hooksPath: string): string {
 
 /** Hex SHA-256 of an argv: of its JSON, compact. */
 export function argvDigest(argv: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(argv)).digest('hex')
+  return sha256Of(JSON.stringify(argv))
 }
 
 /** The lock of the hooks file at `hooksPath` (absolute); null where there is none. */

@@ -3,9 +3,9 @@
  * started is the file that was looked at (hookcheck.md §7). Between this look and the kernel's own there is still a moment;
  * who could use it is kept away by where hooks may lie.
  */
-import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { sha256Of } from '../digest.js'
 import { errnoOf } from '../errors.js'
 import type { ClosureMember } from './closure.js'
 import type { HookHost } from './hook-host.js'
@@ -81,7 +81,7 @@ function opened({ path, facts, sha256 }: MemberSnapshot): ReadyProgram | { reado
   const now = fstatSync(fd, { bigint: true })
   const same = String(now.ino) === facts?.ino && String(now.dev) === facts.dev && String(now.ctimeNs) === facts.ctimeNs
   // Moved to another layer of an overlay it is another inode with the same bytes.
-  if (same || createHash('sha256').update(readFileSync(fd)).digest('hex') === sha256) {
+  if (same || sha256Of(readFileSync(fd)) === sha256) {
     return { file: `/proc/${process.pid}/fd/${fd}`, release: () => closeSync(fd) }
   }
   closeSync(fd)

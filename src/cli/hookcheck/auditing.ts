@@ -1,7 +1,7 @@
 /** The audit as the command line asks for it: what is read and gathered for it, and what is taken from and added to its findings. */
-import { createHash } from 'node:crypto'
 import type { HooksTable } from '../../config/document.js'
 import { homeOfUid } from '../../confinement/host-texts.js'
+import { sha256Of } from '../../digest.js'
 import { Refusal } from '../../errors.js'
 import { type Audit, auditHooks, CORE_RULES, type Finding, findingOf } from '../../hookcheck/audit.js'
 import { compatRule } from '../../hookcheck/compat.js'
@@ -91,7 +91,7 @@ export function auditFile(request: AuditingRequest): Audited {
   const gathered = gatherHookHost({ ...host, tmpdir: temporaryFolder() })
   const environment = gathered.environment(request.hooks.env)
   const lock = readLock(path, realFiles)
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = sha256Of(bytes)
   const rules = allRules({
     inherited: io.env,
     names: request.hooks.env,
