@@ -58,15 +58,24 @@ function without(name, filter, importedBy, kept) {
   }
 }
 
-/** commander loads what starts programs for subcommands that are programs of their own, of which there are none here. */
-const withoutPrograms = {
-  name: 'programs-of-commander',
+/**
+ * What packages load of Node and no command here calls, loaded with the first call: commander starts programs for subcommands
+ * that are programs of their own, and `isexe` can ask without waiting.
+ */
+const LATE = [
+  { path: 'node:child_process', importer: /[\\/]commander[\\/]lib[\\/]command\.js$/, name: 'spawn' },
+  { path: 'node:fs/promises', importer: /[\\/]isexe[\\/]/, name: 'stat' },
+]
+const late = {
+  name: 'late',
   setup(build) {
-    build.onResolve({ filter: /^node:child_process$/ }, ({ importer, path }) =>
-      /[\\/]commander[\\/]lib[\\/]command\.js$/.test(importer) ? { path, namespace: 'late' } : undefined,
-    )
-    build.onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
-      contents: `exports.spawn = (...words) => require(${JSON.stringify(path)}).spawn(...words)`,
+    for (const { path, importer: by, name } of LATE) {
+      build.onResolve({ filter: new RegExp(`^${path}$`) }, ({ importer }) =>
+        by.test(importer) ? { path, namespace: 'late', pluginData: name } : undefined,
+      )
+    }
+    build.onLoad({ filter: /.*/, namespace: 'late' }, ({ path, pluginData: name }) => ({
+      contents: `exports.${name} = (...words) => require(${JSON.stringify(path)}).${name}(...words)`,
     }))
   },
 }
@@ -78,9 +87,9 @@ const withoutHookcheck = without('hookcheck', /^\.\/commands\/hookcheck\.js$/, '
 
 /** Bundle → its esbuild plugins. `audit` is the program hookcheck. */
 const BUNDLES = {
-  main: [withoutPrograms, withoutHookcheck],
-  exec: [withoutPrograms, withoutHookcheck, withoutOtherCommands],
-  audit: [withoutPrograms, withoutCommands],
+  main: [late, withoutHookcheck],
+  exec: [late, withoutHookcheck, withoutOtherCommands],
+  audit: [late, withoutCommands],
 }
 
 async function bundle() {

@@ -10,6 +10,7 @@ import { checkLaunchFolders, type LaunchFolderRules, replacedGrant } from '../pa
 import { eitherSignal } from '../supervise/on-abort.js'
 import { temporaryFolder } from '../supervise/private-folder.js'
 import { terminalRefusal } from '../supervise/pty.js'
+import { warmFifos } from '../supervise/shared-fifos.js'
 import { chooseBoundary, factsForChoice } from './choose.js'
 import { launchFolderRules } from './folder-rules.js'
 import { Gate } from './gate.js'
@@ -22,6 +23,7 @@ import { planLaunch } from './launch-plan.js'
 import type { BoundaryRequest, RunRequest } from './launch-requests.js'
 import { landPolicy } from './policy.js'
 import { proved, remember } from './proved.js'
+import { needsFifos, outsideOf } from './spawn-plan.js'
 import type { HostFacts, LaunchPlan, Policy } from './types.js'
 import { Verification } from './verification.js'
 
@@ -226,6 +228,7 @@ export class Boundary {
     if (name === 'landlock' || name === 'container') this.#facts = await withLandlock(this.#facts)
     const gate = network === null ? undefined : await Gate.open(name, network, this.#standing.options.network)
     try {
+      if (needsFifos(request)) await warmFifos(outsideOf(this.#standing))
       const plan = planFor(name, gate?.place)
       return plan instanceof Refusal ? plan : await this.#launchPlan(request, plan, gate)
     } finally {

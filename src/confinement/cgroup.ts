@@ -2,8 +2,7 @@
  * A control group for one launch: limits that bind a whole tree, and what the kernel counted. Version 2 where a delegated
  * folder is known, else the singly mounted controllers of version 1 (kernel: admin-guide/cgroup-v2, cgroup-v1/{pids,memory,cpuacct}).
  */
-import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { mkdirSync, promises, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import type { AppliedLimit } from '../outcome.js'
@@ -124,7 +123,10 @@ export class LaunchGroup {
    */
   async enter(pid: number): Promise<void> {
     if (this.entry === 'inherited') return
-    await Promise.all([...this.folders.values()].map(folder => writeFile(join(folder, 'cgroup.procs'), String(pid))))
+    // Through node:fs, which loads its promises with their first use: most launches have none.
+    await Promise.all(
+      [...this.folders.values()].map(folder => promises.writeFile(join(folder, 'cgroup.procs'), String(pid))),
+    )
   }
 
   /**

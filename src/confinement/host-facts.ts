@@ -17,7 +17,7 @@ import {
   statSync,
 } from 'node:fs'
 import { homedir, networkInterfaces, release } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import which from 'which'
 import { isWithin } from '../paths/resolve.js'
 import {
@@ -155,7 +155,7 @@ function namesIn(folder: string): string[] {
   return orNull(() => readdirSync(folder)) ?? []
 }
 
-/** A program we were handed to run for the facts that cost a process. Returns its standard output, or null if it failed. */
+/** Runs a program for the facts that cost a process; its standard output, or null if it failed. */
 export type HelperRunner = (file: string, args: readonly string[]) => Promise<string | null>
 
 /** The facts with bubblewrap's version and options, asked of the program itself. Absent where it did not answer. */
@@ -175,13 +175,14 @@ export async function describeHost(facts: HostFacts, run: HelperRunner): Promise
   }
 }
 
-/** The text of a small file, empty when it cannot be read: every reader of these texts treats that as "says nothing". */
+/** The text of a small file, empty when it cannot be read: that "says nothing" to all its readers. */
 function text(path: string): string {
   return orNull(() => readFileSync(path, 'utf8')) ?? ''
 }
 
 function landed(path: string): string | null {
-  return orNull(() => realpathSync(path))
+  // realpath(3): Node's own asks for each folder above, each time.
+  return orNull(() => realpathSync.native(path))
 }
 
 function orNull<Value>(read: () => Value): Value | null {
@@ -199,23 +200,26 @@ function landedFolders(paths: readonly string[]): string[] {
   )
 }
 
-/**
- * The landed path of the first program of that name, in the system's folders and then in `path`, that only root or we could
- * have put there: a launcher decides what confinement is. Null when there is none.
- */
+/** The first program of that name, in the system's folders and then in `path`, that only root or we could have put there: a launcher decides what confinement is. Landed; null: none. */
 export function trustedProgram(name: string, path = ''): string | null {
-  const candidates = which.sync(name, { path: [...SAFE_PATH, path].join(':'), all: true, nothrow: true }) ?? []
-  for (const candidate of candidates.filter(isAbsolute)) {
-    const [file, folder] = [landed(candidate), landed(dirname(candidate))]
-    if (file !== null && folder !== null && isTrusted(file) && isTrusted(join(folder, name))) return file
-  }
-  return null
+  const first = which.sync(name, { path: SAFE_PATH.join(':'), nothrow: true })
+  const all = () => which.sync(name, { path: [...SAFE_PATH, path].join(':'), all: true, nothrow: true }) ?? []
+  return (
+    (first === null ? null : trustedFile(first)) ??
+    all()
+      .map(trustedFile)
+      .find(file => file !== null) ??
+    null
+  )
 }
 
-/**
- * Nobody else may change the file, its folder, or a folder above; above, the sticky bit keeps others from replacing what
- * is ours. Of groups that may, only root's and our own are us: of another one's members nothing is known.
- */
+/** Where `candidate` lands; null where somebody else could have put it there. */
+function trustedFile(candidate: string): string | null {
+  const [file, folder] = isAbsolute(candidate) ? [landed(candidate), landed(dirname(candidate))] : []
+  return file && folder && isTrusted(file) && isTrusted(join(folder, basename(candidate))) ? file : null
+}
+
+/** No other may change the file or a folder above; there the sticky bit keeps ours. Of groups, root's and our own are us alone. */
 function isTrusted(file: string): boolean {
   const own = process.getuid?.() ?? -1
   const group = process.getgid?.() ?? -1

@@ -69,10 +69,17 @@ export function supervisionOf({ policy: { limits } }: LaunchPlan, options: Launc
 }
 
 /** Landed folders that hold nothing of ours: confined processes write there. */
-export function outsideOf({ policy }: LaunchPlan): string[] {
+export function outsideOf({ policy }: Pick<LaunchPlan, 'policy'>): string[] {
   return [policy.workspace, ...policy.writes, ...policy.gitOpen, ...(policy.cache === null ? [] : [policy.cache])].map(
     rule => rule.path,
   )
+}
+
+/** Whether a FIFO is between us and the command. */
+export function needsFifos({ stdin, stdout, stderr, terminal }: Partial<LaunchStdio>): boolean {
+  if (terminal !== undefined) return false
+  const relayed = stdin !== undefined && stdin !== null && 'relay' in stdin
+  return relayed || ![stdout, stderr].every(stream => stream !== undefined && isGiven(stream))
 }
 
 /** How the first program hands on its descriptors. */

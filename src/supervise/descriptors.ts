@@ -41,7 +41,8 @@ const FIXES: Readonly<Record<string, string>> = {
 /** The descriptor that lists the folder is gone by now: what cannot be read any more cannot be inherited. */
 function closesOnExec(fd: number): boolean {
   try {
-    return (flagsIn(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) & CLOSE_ON_EXEC) !== 0
+    // As UTF-8 Node reads a file in one call, into no buffer of 64 KiB.
+    return (flagsIn(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')) & CLOSE_ON_EXEC) !== 0
   } catch {
     return true
   }

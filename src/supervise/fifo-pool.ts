@@ -8,8 +8,8 @@
 import { chmodSync, closeSync, constants, openSync, rmSync } from 'node:fs'
 import type { PrivateFolder } from './private-folder.js'
 
-/** Made in one call: enough for several launches at a time, few enough that the call stays cheap. */
-const BATCH = 16
+/** Made in one call: at first what one command needs, which is all that most programs start, then enough for several at a time. */
+const BATCHES = { first: 4, later: 16 } as const
 
 /** Writable for a child of another uid that opens /dev/stderr; the folder around it lets nobody else in. */
 export const FIFO_MODE = '0666'
@@ -28,11 +28,17 @@ export type MakeFifos = (paths: readonly string[]) => Promise<void>
 export class FifoPool {
   readonly #free: string[] = []
   #making: Promise<void> | undefined
+  #batch: keyof typeof BATCHES = 'first'
 
   constructor(
     private readonly folder: PrivateFolder,
     private readonly make: MakeFifos,
   ) {}
+
+  /** Begins to make some where none is left, for a launch that is about to be planned; what fails is told to who takes one. */
+  warm(): void {
+    if (this.#free.length === 0) this.#refill().catch(() => undefined)
+  }
 
   async take(): Promise<OpenFifo> {
     let path = this.#free.pop()
@@ -74,7 +80,8 @@ export class FifoPool {
   }
 
   async #makeBatch(): Promise<void> {
-    const paths = Array.from({ length: BATCH }, () => this.folder.fresh('fifo'))
+    const paths = Array.from({ length: BATCHES[this.#batch] }, () => this.folder.fresh('fifo'))
+    this.#batch = 'later'
     await this.make(paths)
     this.#free.push(...paths)
   }

@@ -1,9 +1,20 @@
 /** Removes a folder of ours and all in it, also where what ran there has taken the rights of its own folders away. */
-import { chmodSync, closeSync, constants, lchmodSync, openSync, readdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  lchmodSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs'
 import { errnoOf } from '../errors.js'
 
 /** Links are removed, never followed. What is not there is removed. Throws the system's error where something stays. */
 export function removeTree(path: string): void {
+  if (removedFlat(path)) return
   try {
     rmSync(path, { recursive: true, force: true })
   } catch (error) {
@@ -11,6 +22,18 @@ export function removeTree(path: string): void {
     if (errno !== 'EACCES' && errno !== 'EPERM' && errno !== 'ENOTEMPTY') throw error
     openUp(path)
     rmSync(path, { recursive: true, force: true })
+  }
+}
+
+/** A folder of nothing but files, as most of ours are, goes without what Node has to load for a tree. False: not all of it went. */
+function removedFlat(path: string): boolean {
+  try {
+    for (const name of readdirSync(path)) unlinkSync(`${path}/${name}`)
+    rmdirSync(path)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return false
   }
 }
 

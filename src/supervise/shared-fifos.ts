@@ -1,5 +1,5 @@
 /** The FIFOs of this process: one folder and one pool for all launches, made when the first stream is captured. */
-import { Refusal } from '../errors.js'
+import { errnoOf, Refusal } from '../errors.js'
 import { isWithin } from '../paths/resolve.js'
 import { FIFO_MODE, FifoPool } from './fifo-pool.js'
 import { PrivateFolder } from './private-folder.js'
@@ -14,6 +14,19 @@ let shared: Promise<Shared> | undefined
  */
 export async function sharedFifos(outside: readonly string[]): Promise<FifoPool> {
   return (await sharedPlace(outside)).pool
+}
+
+/**
+ * Begins what {@link sharedFifos} and the first of its FIFOs take, mkfifo(1) above all, and comes back while that is under way.
+ * What fails is told by {@link sharedFifos}.
+ */
+export async function warmFifos(outside: readonly string[]): Promise<void> {
+  try {
+    const { pool } = await sharedPlace(outside)
+    pool.warm()
+  } catch (error) {
+    if (!(error instanceof Refusal) && errnoOf(error) === undefined) throw error
+  }
 }
 
 /** The private folder they stand in, for other files of a launch. Throws what {@link sharedFifos} throws. */
