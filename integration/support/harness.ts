@@ -44,7 +44,7 @@ export function eventsOf(stdout: string): HarnessEvent[] {
 }
 
 /** Commands whose `--json` is the record of a run. */
-const RECORDING: ReadonlySet<string> = new Set(['run', 'chat', 'workflow'])
+const RECORDING: ReadonlySet<string> = new Set(['run', 'demo', 'chat', 'workflow'])
 
 interface Recorded {
   readonly cwd: string

@@ -21,6 +21,11 @@ export const COMMANDS: readonly CommandRow[] = [
     ],
   },
   {
+    name: 'demo',
+    text: 'the main job on a fresh sample project that is gone afterwards: no key, no network, no root',
+    example: ['harness demo', 'docker run --rm IMAGE demo'],
+  },
+  {
     name: 'chat',
     text: 'a conversation over a workspace: each line of stdin is answered; exit or the end of stdin ends it',
     example: [
@@ -166,6 +171,7 @@ export const EXIT_STATUS_HELP = `
 Exit status:
   run          0 answered, 2 stopped for a named reason, 1 could not run
                130 left at once on a second Ctrl-C
+  demo         as run
   chat         0 ended by exit or the end of stdin, 2 stopped for a named reason or
                its last answer was cancelled, 1 could not run or failed, 130 as run
   workflow plan
@@ -188,6 +194,6 @@ Exit status:
   events       0 converted, 1 could not
 
 First steps:
-  harness run --provider demo --input "show me what you can do"
+  harness demo
   harness exec -- id
 `

@@ -94,7 +94,9 @@ function summary({ verdict, duration_ms, guarantees, boundary, asked }: DoctorRe
     absent: paint('31', `not everything that was asked for holds in ${of}`),
     unknown: paint('33', `not everything that was asked for could be checked in ${of}`),
   }[verdict]
-  const counts = `${count('held')} guarantees held, ${count('absent')} absent, ${count('unknown')} unknown`
+  const counts = guarantees.some(row => row.asked)
+    ? `${count('held')} guarantees held, ${count('absent')} absent, ${count('unknown')} unknown`
+    : 'no guarantee was tried'
   return `${said}: ${counts} (${duration_ms} ms)`
 }
 

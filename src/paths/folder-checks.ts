@@ -265,7 +265,7 @@ export function accessRefusal(error: unknown, landing: Landing): Refusal {
       return new Refusal(
         'no-permission',
         { path, errno },
-        `${shown(asWritten)}: no permission (${errno}): choose a path that this user may use`,
+        `${shown(asWritten)}: no permission (${errno}): ${ownerText(path)}choose a path that this user may use`,
       )
     case 'ENOENT':
     case 'ENOTDIR':
@@ -273,6 +273,19 @@ export function accessRefusal(error: unknown, landing: Landing): Refusal {
       return changed(landing, `it went away (${errno})`)
     default:
       return new Refusal('file-unreadable', { path, errno }, `${shown(asWritten)} answers ${errno}: name another`)
+  }
+}
+
+/** Whose it is, where another's: what is mounted into a container keeps its owner by number. Empty where it cannot be told. */
+function ownerText(path: string): string {
+  const us = process.geteuid?.()
+  try {
+    const { uid, gid, mode } = statSync(path)
+    if (uid === us) return ''
+    const bits = (mode & 0o7777).toString(8)
+    return `it belongs to uid ${uid} and gid ${gid} (mode ${bits}), and this is uid ${us}: run as its owner (in a container --user ${uid}:${gid}), give it to this user (chown ${us}), or `
+  } catch {
+    return ''
   }
 }
 

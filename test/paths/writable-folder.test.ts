@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -261,6 +262,21 @@ t.test('the kernel is asked, not the mode bits (D17)', { skip: AS_USER.length > 
   t.equal(ask('unlistable/inner'), 'no-permission')
   const isRoot = process.getuid?.() === 0
   t.equal(told(checkWritableFolder('closed', rulesFor(ws))), isRoot ? 'writable' : 'no-permission', 'as this user')
+})
+
+t.test('a folder of another user: whose it is, and what to do', { skip: needs('root', 'setpriv') }, t => {
+  const ws = scratch(t)
+  mkdirSync(join(ws, 'theirs'))
+  chownSync(join(ws, 'theirs'), 5000, 5001)
+  const said = inChild(AS_USER, `console.log(checkWritableFolder('theirs', rules('${ws}')).message)`)
+  t.match(
+    said,
+    /it belongs to uid 5000 and gid 5001 \(mode 755\), and this is uid 65534: .*--user 5000:5001.*chown 65534/,
+  )
+  chmodSync(join(ws, 'theirs'), 0o555)
+  chownSync(join(ws, 'theirs'), 65534, 65534)
+  t.notMatch(inChild(AS_USER, `console.log(checkWritableFolder('theirs', rules('${ws}')).message)`), /belongs/)
+  t.end()
 })
 
 t.test('a read-only mount (D17)', { skip: needs('root', 'mount-namespace') }, async t => {

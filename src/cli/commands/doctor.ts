@@ -45,6 +45,7 @@ export async function doctor({ given }: Invocation, io: Io): Promise<number> {
       ...(containerUid === undefined ? {} : { containerUid }),
     },
     policy: { request, asked: asksForPolicy(given) },
+    quick: given.has('--quick'),
     wants: {
       tty: given.has('--tty'),
       reapNamespace: given.one('--hook-reap') === 'namespace',

@@ -4,6 +4,7 @@ import type { CommandRunner } from './invocation.js'
 
 export const COMMANDS_BY_NAME: Readonly<Record<HarnessCommand, () => Promise<CommandRunner>>> = {
   run: async () => (await import('./run.js')).run,
+  demo: async () => (await import('./demo.js')).demo,
   chat: async () => (await import('./chat.js')).chat,
   'workflow-plan': async () => (await import('./workflow-plan.js')).workflowPlan,
   'workflow-run': async () => (await import('./workflow-run.js')).workflowRun,

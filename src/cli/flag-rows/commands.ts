@@ -17,6 +17,7 @@ export const COMMAND_FLAGS: readonly Flag[] = [
       ['--body', null, 'the instruction itself, as a run sends it', { conflicts: ['--json'] }],
     ],
   ),
+  ...built(['demo'], [['--json', null, 'the events of the run as JSON lines on stdout']]),
   ...built(['tools'], [['--json', null, 'what it prints anyway']]),
   ...built(['providers', 'profiles'], [['--json', null, 'the same as JSON']]),
   ...built(
@@ -31,6 +32,7 @@ export const COMMAND_FLAGS: readonly Flag[] = [
     ['doctor'],
     [
       ['--json', null, 'the report as one JSON document (native-profiles/doctor.schema.json)'],
+      ['--quick', null, 'boundaries and machine alone, with a launch each; of guarantees and limits none is tried'],
       ['--tty', null, 'ask for a terminal inside too'],
       ['--hook-reap', 'HOW', 'ask for hooks in pid namespaces too (namespace)', { choices: ['group', 'namespace'] }],
       [

@@ -3,6 +3,7 @@
 /** Commands of the program `harness`. */
 export type HarnessCommand =
   | 'run'
+  | 'demo'
   | 'chat'
   | 'tools'
   | 'context'

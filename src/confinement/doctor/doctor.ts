@@ -51,6 +51,8 @@ export interface DoctorRequest {
   /** The policy that a run would have, tried with a launch of its own; `asked`: flags ask for some of it. Null: not tried. */
   readonly policy: { readonly request: PolicyRequest; readonly asked: boolean } | null
   readonly wants: Wants
+  /** Boundaries and machine alone: of guarantees and limits none is tried, and none is asked for. */
+  readonly quick?: boolean
   /** Absolute path of the node that runs inside. */
   readonly node: string
   readonly helper: HelperOutput
@@ -159,8 +161,8 @@ function untried(why: string): Tried {
   return { boundary: null, boundaries: [], guarantees: allUnknown(why), limits: [], policy: [] }
 }
 
-function allUnknown(why: string): GuaranteeCheck[] {
-  return GUARANTEES.map(guarantee => ({ guarantee, status: 'unknown', asked: true, why, fix: null, attempts: [] }))
+function allUnknown(why: string, asked = true): GuaranteeCheck[] {
+  return GUARANTEES.map(guarantee => ({ guarantee, status: 'unknown', asked, why, fix: null, attempts: [] }))
 }
 
 async function tryBoundary(request: DoctorRequest, scene: Scene): Promise<Tried> {
@@ -172,13 +174,18 @@ async function tryBoundary(request: DoctorRequest, scene: Scene): Promise<Tried>
     const guarantees = GUARANTEES.map(guarantee => ({ guarantee, ...row }))
     return { boundary: null, boundaries: rows, guarantees, limits: [], policy: [] }
   }
-  const attempts = await makeAttempts(request, scene, chosen)
+  const attempts = request.quick === true ? NOT_ATTEMPTED : await makeAttempts(request, scene, chosen)
   const { policy: asked, facts, stop } = request
   const policy = asked === null ? [] : [await policyRow(asked, { facts, boundary: chosen, stop })]
   return { boundary: chosen, boundaries: rows, ...attempts, policy }
 }
 
 type Attempted = Pick<Tried, 'guarantees' | 'limits'>
+
+const NOT_ATTEMPTED: Attempted = {
+  guarantees: allUnknown('not tried, because --quick was asked for', false),
+  limits: [],
+}
 
 async function makeAttempts(request: DoctorRequest, scene: Scene, boundary: BoundaryName): Promise<Attempted> {
   const { facts, asked, node, stop, openRunner: open = openRunner } = request

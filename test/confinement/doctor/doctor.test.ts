@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { doctorText } from '../../../src/cli/doctor-text.js'
 import { ATTEMPTS, callsFor, SEEN_OUTSIDE } from '../../../src/confinement/doctor/attempts.js'
 import { type DoctorRequest, doctor } from '../../../src/confinement/doctor/doctor.js'
 import { answersOf } from '../../../src/confinement/doctor/inside-program.js'
@@ -171,6 +172,25 @@ t.test('every attempt gets through where nothing holds', { skip: needs('linux', 
   )
   t.equal(report.verdict, 'absent')
 })
+
+t.test(
+  '--quick: boundaries and machine alone, and nothing else is called held',
+  { skip: needs('linux', 'bubblewrap') },
+  async t => {
+    const none = () => {
+      throw new Error('no attempt is to be made')
+    }
+    const report = await examined(none, { quick: true, startSupervisor: none })
+    t.same([...new Set(report.guarantees.map(({ status, asked }) => `${status} ${asked}`))], ['unknown false'])
+    t.same(report.limits, [])
+    t.match(
+      report.boundaries.find(({ boundary }) => boundary === 'bubblewrap'),
+      { status: 'held', asked: true },
+    )
+    t.equal(report.verdict, 'holds')
+    t.match(doctorText(report, false), /everything that was asked for holds in bubblewrap: no guarantee was tried/)
+  },
+)
 
 t.test('what could not be tried is not held', { skip: needs('linux', 'bubblewrap') }, async t => {
   const mute: DoctorRunner = {
