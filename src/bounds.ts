@@ -173,6 +173,8 @@ export const CREDENTIAL_BYTES_MAX = 64 * KiB
 // --- records ---
 /** One line of a run's record: an event holds at most one piece of a stream (1 MiB), escaped six bytes for one. */
 export const RECORD_LINE_BYTES_MAX = 8 * MiB
+/** Of a word of somebody's document that a message quotes: enough to find it by. */
+export const QUOTED_CHARS_MAX = 80
 
 // --- configuration ---
 /** Thousands of profiles; the file is held whole, and a refusal parses parts of it again to name a line. */
@@ -217,6 +219,12 @@ export const HOOK_STDOUT_BYTES_MAX = 16 * KiB
 export const HOOK_STDERR_KEPT_BYTES = 16 * KiB
 /** Continuations that stop hooks can bring about in one run. */
 export const STOP_CONTINUATIONS_MAX = 3
+
+// --- YAML: flows, scenarios, front matter ---
+/** Collections in collections. The library's composer has room for some 800 on the stack of a fresh process. */
+export const YAML_DEPTH_MAX = 200
+/** What is told of a text that is wrong is the first of it. */
+export const YAML_ERRORS_MAX = 100
 
 // --- workflows (contract §22) ---
 /** The YAML reader holds each byte some hundred times over. */

@@ -1,8 +1,10 @@
 /** What is wrong with a scenario document, each with its line and column. Pure. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
+import { type Document, isMap, isNode, isScalar, type LineCounter } from 'yaml'
+import { YAML_DEPTH_MAX, YAML_ERRORS_MAX } from '../bounds.js'
 import { nearest } from '../hooks/nearest.js'
 import { pointerKeys } from '../json.js'
+import { parseYaml, repeatedKeys } from '../yaml-text.js'
 import { SCENARIO_SCHEMA } from './scenario-schema.js'
 
 /** `line` and `column` from 1. */
@@ -18,15 +20,23 @@ interface Source {
   readonly lines: LineCounter
 }
 
+const TOO_DEEP = `it is nested deeper than ${YAML_DEPTH_MAX} levels: write it flatter`
+
 /** Made on first use: compiling takes as long as a hundred documents. */
 let validate: ValidateFunction | undefined
 
 /** The document as data, and its problems in its own order. `value` is a scenario only without problems. */
 export function findProblems(text: string): { readonly value: unknown; readonly problems: readonly Problem[] } {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
-  if (document.errors.length > 0) {
-    return { value: null, problems: document.errors.map(({ pos, message }) => problemAt(lines, pos[0], message)) }
+  const { lines, document, faults, tooDeepAt } = parseYaml(text, { schema: 'core', further: 'a fault' })
+  if (tooDeepAt !== null) return { value: null, problems: [problemAt(lines, tooDeepAt, TOO_DEEP)] }
+  const errors = faults.filter(({ warning }) => !warning)
+  const twice = repeatedKeys(document?.contents ?? null).map(({ name, offset }) => ({
+    offset,
+    message: `the key ${JSON.stringify(name.slice(0, 80))} stands twice: keep one`,
+  }))
+  if (document === null || errors.length + twice.length > 0) {
+    const all = [...errors, ...twice].sort((a, b) => a.offset - b.offset).slice(0, YAML_ERRORS_MAX)
+    return { value: null, problems: all.map(({ offset, message }) => problemAt(lines, offset, message)) }
   }
   let value: unknown
   try {
@@ -39,8 +49,8 @@ export function findProblems(text: string): { readonly value: unknown; readonly 
   validate ??= new Ajv2020({ allErrors: true, allowUnionTypes: true, verbose: true }).compile(SCENARIO_SCHEMA)
   if (validate(value)) return { value, problems: [] }
   // An unknown key explains most other errors of its object, so it is told before them.
-  const errors = (validate.errors ?? []).slice().sort((a, b) => Number(isUnknownKey(b)) - Number(isUnknownKey(a)))
-  const problems = errors.map(error => problemOf(error, { document, lines }))
+  const misfits = (validate.errors ?? []).slice().sort((a, b) => Number(isUnknownKey(b)) - Number(isUnknownKey(a)))
+  const problems = misfits.map(error => problemOf(error, { document, lines }))
   return { value, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) }
 }
 

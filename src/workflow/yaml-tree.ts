@@ -4,32 +4,29 @@
  * Pure.
  */
 import {
-  type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
-  LineCounter,
+  type LineCounter,
   type Node,
   type Pair,
-  parseDocument,
   type Scalar,
   type YAMLMap,
 } from 'yaml'
 import { FLOW_TREE_DEPTH_MAX, FLOW_TREE_NODES_MAX } from '../bounds.js'
 import type { JsonDefect, Member, Place, Placed } from '../hooks/strict-json.js'
+import { parseYaml } from '../yaml-text.js'
 
 /** Strict YAML 1.2, one document; the first thing that is wrong as a defect. */
 export function readYaml(text: string): Placed | JsonDefect {
-  const lines = new LineCounter()
-  const document = parsed(text, lines)
-  if (document === null) return { message: TOO_DEEP, place: null }
-  const [wrong] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0])
-  if (wrong?.code === 'RESOURCE_EXHAUSTION') return { message: TOO_DEEP, place: placeIn(lines, wrong.pos[0]) }
+  const { lines, document, faults, tooDeepAt } = parseYaml(text, { schema: 'failsafe', further: 'a fault' })
+  if (tooDeepAt !== null) return { message: TOO_DEEP, place: placeIn(lines, tooDeepAt) }
+  const [wrong] = faults
   if (wrong !== undefined)
-    return { message: `it is not valid YAML: ${firstLine(wrong.message)}`, place: placeIn(lines, wrong.pos[0]) }
+    return { message: `it is not valid YAML: ${firstLine(wrong.message)}`, place: placeIn(lines, wrong.offset) }
   try {
-    return new Tree(lines).of(document.contents, 0)
+    return new Tree(lines).of(document?.contents ?? null, 0)
   } catch (error) {
     if (error instanceof Defect) return { message: error.message, place: error.place }
     throw error
@@ -40,23 +37,6 @@ const TOO_DEEP = `it is nested deeper than ${FLOW_TREE_DEPTH_MAX} levels: write 
 
 /** What the library calls values without a tag. */
 const PLAIN_TAGS: ReadonlySet<string> = new Set(['str', 'map', 'seq'].map(name => `tag:yaml.org,2002:${name}`))
-
-function parsed(text: string, lineCounter: LineCounter): Document.Parsed | null {
-  try {
-    // Keys that stand twice are looked for below: the library compares each with each. Under 'silent' it would pass a second document over.
-    return parseDocument(text, {
-      schema: 'failsafe',
-      lineCounter,
-      prettyErrors: false,
-      uniqueKeys: false,
-      logLevel: 'error',
-    })
-  } catch (error) {
-    // The library recurses: a text of brackets alone is deeper than the stack.
-    if (error instanceof RangeError) return null
-    throw error
-  }
-}
 
 function firstLine(message: string): string {
   return (message.split('\n', 1)[0] ?? '').slice(0, 160)

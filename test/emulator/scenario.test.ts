@@ -55,7 +55,7 @@ const turn = (over: object): object => ({ ...good, turns: [{ reply: {}, ...over 
 
 const refused: { name: string; text: string; place: string; why: RegExp }[] = [
   { name: 'not YAML', text: 'version: 1\nturns: [', place: '2:9', why: / at 2:9: / },
-  { name: 'a key twice', text: 'version: 1\nversion: 1', place: '2:1', why: /unique/ },
+  { name: 'a key twice', text: 'version: 1\nversion: 1', place: '2:1', why: /"version" stands twice/ },
   { name: 'nothing', text: '', place: '1:1', why: /must be object/ },
   { name: 'a list', text: '[]', place: '1:1', why: /must be object/ },
   {

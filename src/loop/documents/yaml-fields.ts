@@ -2,18 +2,8 @@
  * The top-level fields of front matter, read by the YAML library as text: with the failsafe schema `123`, `yes`, `1.10` and
  * `2024-01-01` stay what was written, no tag makes anything else of them, and aliases are never expanded. Pure.
  */
-import {
-  type Document,
-  isCollection,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type Scalar,
-  visit,
-} from 'yaml'
+import { isCollection, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
+import { parseYaml, repeatedKeys } from '../../yaml-text.js'
 import { type Defect, defect } from './problems.js'
 
 export interface Field {
@@ -36,25 +26,12 @@ export interface Fields {
 
 /** Strict YAML 1.2; the first thing that is wrong by its place, as a defect. Duplicate keys refuse at every depth. */
 export function readFields(yaml: string, yamlLine: number): Fields | Defect {
-  const lines = new LineCounter()
+  const { lines, document, faults, tooDeepAt } = parseYaml(yaml, { schema: 'failsafe', further: 'left out' })
   const at = (offset: number): number => yamlLine + Math.max(0, lines.linePos(offset).line - 1)
-  try {
-    // Unique keys are looked for below: the library compares each with each, which a file of many keys turns into minutes.
-    const document = parseDocument(yaml, {
-      schema: 'failsafe',
-      lineCounter: lines,
-      prettyErrors: false,
-      uniqueKeys: false,
-      logLevel: 'silent',
-    })
-    const first = [...document.errors].sort((a, b) => a.pos[0] - b.pos[0])[0]
-    if (first !== undefined) return defect(at(first.pos[0]), reasonOf(first.message), fixOf(first.code))
-    return fieldsOf(document, yaml, at, yamlLine)
-  } catch (error) {
-    // The library recurses: a text of brackets alone is deeper than the stack.
-    if (error instanceof RangeError) return defect(yamlLine, 'it is nested too deep', 'write it flat')
-    throw error
-  }
+  if (tooDeepAt !== null) return defect(at(tooDeepAt), 'it is nested too deep', 'write it flat')
+  const first = faults.find(({ warning }) => !warning)
+  if (first !== undefined) return defect(at(first.offset), reasonOf(first.message), fixOf(first.code))
+  return fieldsOf(document?.contents ?? null, yaml, at, yamlLine)
 }
 
 function reasonOf(message: string): string {
@@ -69,14 +46,15 @@ function fixOf(code: string): string {
 }
 
 function fieldsOf(
-  { contents }: Document,
+  contents: Node | null,
   source: string,
   at: (offset: number) => number,
   firstLine: number,
 ): Fields | Defect {
   if (!isMap(contents)) return defect(firstLine, 'its front matter is no list of keys', 'write key: value lines')
-  const twice = repeatedKey(contents, at)
-  if (twice !== null) return twice
+  const [twice] = repeatedKeys(contents)
+  if (twice !== undefined)
+    return defect(at(twice.offset), `the key ${JSON.stringify(twice.name.slice(0, 80))} stands twice`, 'keep one')
   const all: Field[] = []
   for (const { key, value } of contents.items) {
     const line = at((key as Node).range?.[0] ?? 0)
@@ -92,30 +70,6 @@ function fieldsOf(
     sourceOf: ({ range }) => source.slice(range?.[0] ?? 0, range?.[1] ?? 0),
     lineOf: ({ range }) => at(range?.[0] ?? 0),
   }
-}
-
-function repeatedKey(root: Node, at: (offset: number) => number): Defect | null {
-  let found: Defect | null = null
-  visit(root, {
-    Map: (_, map) => {
-      const seen = new Set<string>()
-      for (const { key } of map.items) {
-        if (!isScalar(key)) continue
-        const name = scalarText(key)
-        if (seen.has(name)) {
-          found = defect(
-            at(key.range?.[0] ?? 0),
-            `the key ${JSON.stringify(name.slice(0, 80))} stands twice`,
-            'keep one',
-          )
-          return visit.BREAK
-        }
-        seen.add(name)
-      }
-      return undefined
-    },
-  })
-  return found
 }
 
 /** The failsafe schema knows no scalar but text; nothing between a colon and a line end is an empty one. */
