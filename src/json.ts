@@ -1,5 +1,7 @@
 /** JSON values as types, the compact encoding that bounds are measured on, and what is read of a JSON text as it was written. */
 
+import { QUOTED_CHARS_MAX } from './bounds.js'
+
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export interface JsonObject {
   readonly [key: string]: Json
@@ -28,6 +30,11 @@ export function parsedOrNull(text: string): Json {
 export function syntaxFault(error: unknown): string {
   if (!(error instanceof SyntaxError)) throw error
   return error.message.replace(/\s+/g, ' ')
+}
+
+/** A word of somebody's document as a message shows it: in quotes, its controls escaped, and a long one cut with a sign of it. */
+export function quoted(word: string): string {
+  return JSON.stringify(word.length > QUOTED_CHARS_MAX ? `${word.slice(0, QUOTED_CHARS_MAX)}…` : word)
 }
 
 /** The keys that a JSON pointer goes through, unescaped (RFC 6901 §4). `pointer` is empty or begins with `/`. */

@@ -7,10 +7,11 @@ import { HOOK_TIMEOUT_MS_MAX, HOOK_TIMEOUT_MS_MIN } from '../bounds.js'
 import { sha256Of } from '../digest.js'
 import { Refusal } from '../errors.js'
 import { refusedName, VARIABLE } from '../hooks/environment-names.js'
+import { quoted } from '../json.js'
 import { absoluteHide, onlyOfShells } from '../paths/hide-glob.js'
 import { HOOKS_KEYS, type OptionValue, PROFILE_KEYS, PROVIDER_KEYS, type ProfileKey } from './profile-keys.js'
 import { type ProviderTable, readProvider } from './provider-table.js'
-import { quoted, refuseAt, type Source, TableReader } from './table-reader.js'
+import { refuseAt, type Source, TableReader } from './table-reader.js'
 import { isTable, kindOf, parseToml, type TomlPath, type TomlTable, type TomlValue } from './toml.js'
 
 /** `[default]` or one of `[[profiles]]`. */

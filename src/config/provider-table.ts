@@ -1,9 +1,10 @@
 /** `[providers.NAME]`: where a model is, by which wire and with which credential; fields of a built-in one it replaces (decisions 46). Pure. */
 import { dirname, resolve } from 'node:path'
 import { VARIABLE } from '../hooks/environment-names.js'
+import { quoted } from '../json.js'
 import { WIRE_NAMES, type WireName } from '../wires/port.js'
 import { PROVIDER_KEYS } from './profile-keys.js'
-import { quoted, TableReader } from './table-reader.js'
+import { TableReader } from './table-reader.js'
 import { isTable, kindOf } from './toml.js'
 
 /** Absent: not said, so a built-in provider of that name keeps its own. */

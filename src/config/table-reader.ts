@@ -4,6 +4,7 @@
  */
 import { Refusal } from '../errors.js'
 import { nearest } from '../hooks/nearest.js'
+import { quoted } from '../json.js'
 import { kindOf, lineOf, type TomlPath, type TomlTable, type TomlValue } from './toml.js'
 
 /** The file that is read. */
@@ -93,12 +94,6 @@ export function refuseAt({ file, text }: Source, path: TomlPath, why: string): R
   const line = lineOf(text, path)
   return new Refusal('bad-document', { file, place: String(line) }, `${file}:${line}: ${why}`)
 }
-
-export function quoted(word: string): string {
-  return JSON.stringify(word.length > TOLD_CHARS ? `${word.slice(0, TOLD_CHARS)}…` : word)
-}
-
-const TOLD_CHARS = 64
 
 function isWord(value: TomlValue): value is string {
   return typeof value === 'string' && value !== '' && !value.includes('\0')

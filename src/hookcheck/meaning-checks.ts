@@ -1,9 +1,11 @@
 /** HC701 to HC707: whether a hook can fire, answer in time, prevent anything, and says what it means. */
+
 import { HOOK_CONSULTATION_MS_DEFAULT } from '../bounds.js'
 import type { HookSpec } from '../hooks/hook-spec.js'
 import type { Family } from '../hooks/interpreters.js'
 import { nearest } from '../hooks/nearest.js'
 import { nameOf } from '../hooks/wrappers.js'
+import { quoted } from '../json.js'
 import type { EntryName } from '../tools/catalogue.js'
 import type { AuditContext, HookFacts } from './context.js'
 import { oncePerAudit } from './per-audit.js'
@@ -32,7 +34,7 @@ export function* deadTools({ spec }: Pick<HookFacts, 'spec'>): Iterable<Reported
   const place = spec.places.get('tools')
   for (const name of spec.tools ?? []) {
     if (TOOL_NAMES.includes(name)) continue
-    const message = `"tools" names ${JSON.stringify(name.slice(0, 80))}, which no tool is called: ${meantTool(name)}`
+    const message = `"tools" names ${quoted(name)}, which no tool is called: ${meantTool(name)}`
     yield { about: name, message, ...(place === undefined ? {} : { place }) }
   }
 }

@@ -1,4 +1,5 @@
 /** One reader for each key of the hooks file: its type, its range, and the rule a violation falls under. Pure. */
+
 import { isAbsolute } from 'node:path'
 import {
   ARGUMENT_BYTES_MAX,
@@ -7,6 +8,7 @@ import {
   HOOK_TIMEOUT_MS_MIN,
   PATH_BYTES_MAX,
 } from '../bounds.js'
+import { quoted } from '../json.js'
 import { refusedName, VARIABLE } from './environment-names.js'
 import { DIGEST, type DocumentRule, HOOK_POINTS } from './hook-spec.js'
 import { nearest } from './nearest.js'
@@ -55,7 +57,7 @@ const on: Reader = (value, report) => {
   const point = HOOK_POINTS.find(known => known === word)
   if (point !== undefined) return point
   const near = word === null ? null : nearest(word, HOOK_POINTS)
-  const given = word === null ? kindOf(value) : JSON.stringify(word.slice(0, 80))
+  const given = word === null ? kindOf(value) : quoted(word)
   const meant = near === null ? '' : `, did you mean ${near}?`
   return report(
     'HC104',
@@ -142,7 +144,7 @@ const env: Reader = (value, report) => {
   if (names.length > HOOK_ENV_NAMES_MAX)
     report('HC103', `"env" holds ${names.length} names, over ${HOOK_ENV_NAMES_MAX}`)
   for (const variable of names) {
-    const shown = JSON.stringify(variable.slice(0, 80))
+    const shown = quoted(variable)
     const why = VARIABLE.test(variable) ? refusedName(variable) : null
     if (!VARIABLE.test(variable))
       report('HC103', `"env" holds ${shown}, which is no name of a variable; values are not set here`)
@@ -163,9 +165,9 @@ const digest: Reader = (value, report) => {
   // Without a prototype: the paths are names from outside.
   const pins: Record<string, string> = Object.create(null) as Record<string, string>
   for (const { name: path, value: sum } of value.members) {
-    if (!isPath(path)) say(`"digest" names ${JSON.stringify(path.slice(0, 80))}, which is no absolute path`)
+    if (!isPath(path)) say(`"digest" names ${quoted(path)}, which is no absolute path`)
     if (sum.kind !== 'string' || !DIGEST.test(sum.value))
-      say(`"digest" of ${JSON.stringify(path.slice(0, 80))} is "sha256:" and 64 lower-case hex digits`)
+      say(`"digest" of ${quoted(path)} is "sha256:" and 64 lower-case hex digits`)
     else pins[path] = sum.value
   }
   return pins

@@ -7,6 +7,7 @@
 import { dirname } from 'node:path'
 import { HOOKS_DEPTH_MAX, HOOKS_FILE_BYTES_MAX, HOOKS_MAX } from '../bounds.js'
 import { sha256Of } from '../digest.js'
+import { quoted } from '../json.js'
 import { HOOK_KEYS, type HookKey, TOP_KEYS } from './document-keys.js'
 import {
   type DocumentProblem,
@@ -180,6 +181,6 @@ function specOf(
 function unknownKey({ name, place }: Member, known: readonly string[], hook: number | null): DocumentProblem {
   const near = nearest(name, known)
   const meant = near === null ? `known are ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
-  const message = `unknown key ${JSON.stringify(name.slice(0, 80))}: ${meant}`
+  const message = `unknown key ${quoted(name)}: ${meant}`
   return { rule: 'HC103', message, place, hook, ...(near === null ? {} : { nearest: near }) }
 }

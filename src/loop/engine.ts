@@ -4,9 +4,11 @@
  * A run whose call was denied and whose model then answers in prose is `completed`: the model reached its end, and
  * the record says what was denied (`approval-resolved` with `approved: false`, `tool-completed` with `failed: true`).
  */
+
 import { TOOL_DESCRIPTION_BYTES_MAX, TOOLS_PER_TURN_MAX } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { Stop } from '../events.js'
+import { quoted } from '../json.js'
 import type { ToolPort } from '../tools/port.js'
 import { answerTool } from './answer/answer-tool.js'
 import { NOTHING_SPENT, refuseBudget } from './budget.js'
@@ -94,7 +96,7 @@ function refuseTools({ specs }: ToolPort): Refusal | null {
   const seen = new Set<string>()
   for (const { name, description } of specs) {
     if (!isId(name)) {
-      const said = `a tool name is not 1 to 256 printable ASCII characters: ${JSON.stringify(name.slice(0, 80))}`
+      const said = `a tool name is not 1 to 256 printable ASCII characters: ${quoted(name)}`
       return new Refusal('bad-id', { what: 'tool name', given: name.slice(0, 80) }, said)
     }
     if (seen.has(name)) return new Refusal('tool-name-clash', { name }, `two tools are named ${name}: rename one`)

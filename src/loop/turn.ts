@@ -1,5 +1,6 @@
 /** One turn, in the order of contract §6: request, absorb, ceilings before any effect, then the calls. */
 import type { Stop } from '../events.js'
+import { quoted } from '../json.js'
 import type { TurnResult, Usage } from '../wires/port.js'
 import { reachedCeiling, spend, unobservable } from './budget.js'
 import { runCalls, skipCalls } from './calls.js'
@@ -25,8 +26,7 @@ export async function takeTurn(run: Run): Promise<Ended | null> {
 function misnumbered({ calls, items }: TurnResult): string | null {
   const ids = calls.map(call => call.call_id)
   const bad = ids.find(id => !isId(id))
-  if (bad !== undefined)
-    return `a call id is not 1 to 256 printable ASCII characters: ${JSON.stringify(bad.slice(0, 80))}`
+  if (bad !== undefined) return `a call id is not 1 to 256 printable ASCII characters: ${quoted(bad)}`
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   if (twice !== undefined) return `two calls of one turn have the id ${twice}`
   const kept = items.flatMap(item => (item.kind === 'tool-call' ? [item.call_id] : []))

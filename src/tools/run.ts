@@ -97,16 +97,18 @@ export async function runProgram(tool: RunTool, args: JsonObject, context: Invok
   if (ended instanceof Refusal) return refused(ended)
   const { cwd = '/' } = tool.hints
   const hints = typeof args.cwd === 'string' ? { ...tool.hints, cwd: posix.resolve(cwd, args.cwd) } : tool.hints
-  return told({ ...tool, hints }, argv, wallMs, ended, context)
+  return told(ended, { tool: { ...tool, hints }, argv, wallMs, context })
 }
 
-function told(
-  tool: RunTool,
-  argv: readonly string[],
-  wallMs: number,
-  outcome: Outcome,
-  context: InvokeContext,
-): ToolOutcome {
+interface Launched {
+  readonly tool: RunTool
+  readonly argv: readonly string[]
+  /** What was granted, in milliseconds. */
+  readonly wallMs: number
+  readonly context: InvokeContext
+}
+
+function told(outcome: Outcome, { tool, argv, wallMs, context }: Launched): ToolOutcome {
   const { ending } = outcome
   const stdout = renderCaptured(outcome.stdout)
   const stderr = renderCaptured(outcome.stderr)

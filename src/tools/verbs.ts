@@ -17,13 +17,15 @@ export const LOOKING: Envelope = { effects: [], risk: 'low', idempotency: 'idemp
 
 const text: JsonObject = { type: 'string' }
 
-function spec(
-  name: VerbName,
-  description: string,
-  properties: JsonObject,
-  required: string[],
-  envelope: Envelope,
-): ToolSpec {
+interface Verb {
+  readonly name: VerbName
+  readonly description: string
+  readonly properties: JsonObject
+  readonly required: string[]
+  readonly envelope: Envelope
+}
+
+function spec({ name, description, properties, required, envelope }: Verb): ToolSpec {
   return {
     name,
     description,
@@ -49,21 +51,27 @@ function widest(entries: readonly Entry[]): Envelope {
 export function verbSpecs(entries: readonly Entry[]): readonly ToolSpec[] {
   const name: JsonObject = { enum: entries.map(entry => entry.name) }
   return [
-    spec(
-      'tool_search',
-      'List tools; query and effect filter.',
-      { query: text, effect: { enum: [...EFFECTS] } },
-      [],
-      LOOKING,
-    ),
-    spec('tool_describe', 'The schema and envelope of one tool.', { name }, ['name'], LOOKING),
-    spec(
-      'tool_invoke',
-      'Call a tool.',
-      { name, arguments: { type: 'object' } },
-      ['name', 'arguments'],
-      widest(entries),
-    ),
+    spec({
+      name: 'tool_search',
+      description: 'List tools; query and effect filter.',
+      properties: { query: text, effect: { enum: [...EFFECTS] } },
+      required: [],
+      envelope: LOOKING,
+    }),
+    spec({
+      name: 'tool_describe',
+      description: 'The schema and envelope of one tool.',
+      properties: { name },
+      required: ['name'],
+      envelope: LOOKING,
+    }),
+    spec({
+      name: 'tool_invoke',
+      description: 'Call a tool.',
+      properties: { name, arguments: { type: 'object' } },
+      required: ['name', 'arguments'],
+      envelope: widest(entries),
+    }),
   ]
 }
 
