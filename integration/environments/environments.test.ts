@@ -2,7 +2,7 @@
  * Machines that can be made here around the real program: outer sandboxes that take away what containers and hosts take away.
  * What the doctor says in each is the row of the table of environments.
  */
-import { chmodSync, copyFileSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import t from 'tap'
@@ -240,3 +240,42 @@ t.test('A18: pid 1 without an init is said', ROOT, async t => {
     { status: 'absent', asked: false, fix: /tini/ },
   )
 })
+
+const REFUSALS = [
+  ['B01', 'bwrap: setting up uid map: Permission denied', 'every launch'],
+  ['B02', 'bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted', 'a launch with a network namespace'],
+] as const
+
+for (const [id, words, when] of REFUSALS) {
+  t.test(`${id}: bubblewrap refuses ${when} as under Ubuntu’s restriction: nothing is run`, ROOT, async t => {
+    const fake = at(`bwrap-${id}`)
+    // As there: it knows its options, and fails where it is to make what is restricted.
+    const fails = id === 'B01' ? '*) echo "$WORDS" >&2; exit 1' : '*--unshare-net*|*--args*) echo "$WORDS" >&2; exit 1'
+    const script = `#!/bin/sh\nWORDS='${words}'\ncase "$*" in --version) echo 'bubblewrap 0.8.0';; --help) echo;; ${fails};; esac\n`
+    writeFileSync(fake, script, { mode: 0o755 })
+    const around = [...OUTER, '--ro-bind', fake, realpathSync('/usr/bin/bwrap')]
+    const ran = join(at('ws'), `ran-${id}`)
+    const exec = (confine: string) =>
+      execa(
+        around[0] ?? '',
+        [
+          ...around.slice(1),
+          ...[process.execPath, harnessBin, 'exec', '--confine', confine, '--process-write-subtree', '.'],
+          ...['--', 'sh', '-c', `echo >ran-${id}`],
+        ],
+        { cwd: at('ws'), env: { TMPDIR: at('tmp'), HOME: at('tmp') }, reject: false, timeout },
+      )
+    for (const confine of ['native', 'bubblewrap', 'bubblewrap-hostproc']) {
+      const refused = await exec(confine)
+      t.match(refused, { exitCode: 125, stdout: '' }, confine)
+      t.match(refused.stderr, words, 'its own words')
+      t.match(refused.stderr, 'kernel.apparmor_restrict_unprivileged_userns', 'the setting')
+      t.match(refused.stderr, /profile bwrap .*flags=\(unconfined\) \{ userns, \}/, 'the narrow way out')
+      t.match(refused.stderr, 'nothing was run')
+      t.equal(refused.stderr.trim().split('\n').length, 1, 'in one message')
+    }
+    t.notOk(existsSync(ran), 'and so it is')
+    t.match(await exec('auto'), { exitCode: 0 }, 'auto is Landlock then, where there is one')
+    t.ok(existsSync(ran))
+  })
+}

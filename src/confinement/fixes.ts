@@ -114,11 +114,12 @@ export function olderFix({ bwrap, installHint }: Pick<FixPlace, 'bwrap' | 'insta
 export function appArmorFix({ bwrap }: Pick<FixPlace, 'bwrap'>): Fix {
   const program = bwrap ?? '/usr/bin/bwrap'
   const lines = ["'abi <abi/4.0>,'", "'include <tunables/global>'", `'${appArmorProfile(program)}'`].join(' ')
+  const load = `load an AppArmor profile for ${program} with "userns,": printf '%s\\n' ${lines} | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`
   return {
-    host: `load an AppArmor profile for ${program} with "userns,": printf '%s\\n' ${lines} | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap (sysctl kernel.apparmor_restrict_unprivileged_userns=0 would open it to every program)`,
-    docker: '--security-opt apparmor=unconfined, and on the host a profile as for bwrap there',
-    podman: '--security-opt apparmor=unconfined, and on the host a profile as for bwrap there',
-    kubernetes: 'securityContext.appArmorProfile: {type: Unconfined}, and on the node a profile as for bwrap there',
+    host: `${load} (sysctl kernel.apparmor_restrict_unprivileged_userns=0 would open it to every program)`,
+    docker: `--security-opt apparmor=unconfined, and on the host ${load}`,
+    podman: `--security-opt apparmor=unconfined, and on the host ${load}`,
+    kubernetes: `securityContext.appArmorProfile: {type: Unconfined}, and on the node ${load}`,
   }
 }
 

@@ -245,6 +245,11 @@ t.test('a fix is told for the engine around, and for all where that is not known
   )
   t.equal(spawnSync('/bin/sh', ['-n', '-c', script]).status, 0, 'a shell takes it')
   t.match(fixFor(DELEGATED_GROUP, 'docker'), /--user 1000:1000/)
+  t.match(
+    fixFor(appArmorFix({ bwrap: '/usr/bin/bwrap' }), 'docker'),
+    /^--security-opt apparmor=unconfined, and on the host .*profile bwrap .*\{ userns, \}.*apparmor_parser -r/,
+    'what is to be done on the host of a container is told whole',
+  )
   t.match(appArmorFix({ bwrap: '/opt/a b/bwrap' }).host, /profile bwrap "\/opt\/a b\/bwrap" flags/)
   const written = /: (printf .*) \| sudo tee/.exec(appArmorFix({ bwrap: '/usr/bin/bwrap' }).host)?.[1] ?? ''
   t.equal(
