@@ -105,7 +105,8 @@ async function bundle() {
       define: { HARNESS_VERSION: JSON.stringify(version) },
     })
     // esbuild writes strings as ASCII and keeps a comment here and there as it is.
-    const bytes = Buffer.from(readFileSync(outfile, 'utf8').replace(/[^\0-\x7f]/g, '?'))
+    const text = readFileSync(outfile, 'utf8').replace(/[^\0-\x7f]/g, '?')
+    const bytes = Buffer.from(`(function (exports, require, module, __filename, __dirname) {${text}\n})`)
     writeFileSync(outfile, bytes)
     digests[name] = createHash('sha256').update(bytes).digest('hex').slice(0, 16)
   }

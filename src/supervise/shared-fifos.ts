@@ -1,10 +1,11 @@
 /** The FIFOs of this process: one folder and one pool for all launches, made when the first stream is captured. */
+import { rmSync } from 'node:fs'
 import { errnoOf, Refusal } from '../errors.js'
 import { isWithin } from '../paths/resolve.js'
 import { FIFO_MODE, FifoPool } from './fifo-pool.js'
 import { PrivateFolder } from './private-folder.js'
 import { findProgram } from './program.js'
-import { runToEnd } from './spawn.js'
+import { runInSilence, runToEnd } from './spawn.js'
 
 let shared: Promise<Shared> | undefined
 
@@ -68,7 +69,11 @@ async function makeShared(outside: readonly string[]): Promise<Shared> {
   }
   const folder = PrivateFolder.make({ outside })
   const pool = new FifoPool(folder, async paths => {
-    await runToEnd(mkfifo, ['-m', FIFO_MODE, ...paths])
+    const words = ['-m', FIFO_MODE, ...paths]
+    if ((await runInSilence(mkfifo, words)) === null) return
+    // Once more from the start, to be told why it fails.
+    for (const path of paths) rmSync(path, { force: true })
+    await runToEnd(mkfifo, words)
   })
   return { folder, pool }
 }

@@ -201,6 +201,19 @@ export function runToEnd(file: string, args: readonly string[]): Promise<string>
 }
 
 /**
+ * As {@link runToEnd}, for what says nothing: without the pipes, which a short command would make for this alone. Null where it
+ * has done its work; else what Node tells of its start, or its status.
+ */
+export function runInSilence(file: string, args: readonly string[]): Promise<Error | number | string | null> {
+  return new Promise(resolve => {
+    const options = { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' }, timeout: HELPER_MS, cwd: '/' }
+    const child = spawn(file, [...args], { ...options, stdio: covered(['ignore', 'ignore', 'ignore']) })
+    child.once('error', resolve)
+    child.once('exit', (status, signal) => resolve(status === 0 ? null : (status ?? signal)))
+  })
+}
+
+/**
  * Runs a small program of the system to its end with the terminal `fd` as its stdin; false where it is missing or fails. It waits,
  * because a terminal must be in order before the next thing happens; its work is one system call (stty).
  */

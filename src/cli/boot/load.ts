@@ -34,15 +34,12 @@ export function loadBundle(bundle: Bundle, program: string): void {
   const path: Path = require('node:path')
   const vm: Vm = require('node:vm')
   const filename = path.join(__dirname, `${bundle}.cjs`)
-  // The build sees to it that a bundle is ASCII: reading it as such keeps it one byte a character.
+  // The build makes a bundle the text of a function, in ASCII: as it is read it is compiled, one byte a character and never copied.
   const source = fs.readFileSync(filename, 'latin1')
   const folder = cacheFolder(fs, path)
   const names = cacheNames(bundle, fs.statSync(filename))
   const known = folder === null ? null : readTrusted(fs, folder, names)
-  const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
-    filename,
-    ...(known === null ? {} : { cachedData: known.data }),
-  })
+  const script = new vm.Script(source, { filename, ...(known === null ? {} : { cachedData: known.data }) })
   const module = { exports: {} as { start?: (program: string, saveCache: SaveCache, installation: string) => void } }
   script.runInThisContext()(module.exports, require, module, filename, __dirname)
   const has = known === null || script.cachedDataRejected === true ? null : known.use
