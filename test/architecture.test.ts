@@ -51,6 +51,7 @@ const STARTERS: Readonly<Record<string, Readonly<Record<string, readonly string[
       'confinement/seatbelt-launch.ts',
       'supervise/host-launch.ts',
     ],
+    runInSilence: ['supervise/shared-fifos.ts'],
     startBeside: ['supervise/guardian.ts'],
     runToEnd: ['cli/hookcheck/system-tools.ts', 'supervise/shared-fifos.ts', 'supervise/swept-tree.ts'],
     runOnTerminal: ['cli/exec-terminal.ts'],
