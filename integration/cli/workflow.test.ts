@@ -32,6 +32,7 @@ const PASSED = answer({ outcome: 'passed' })
 interface Place {
   readonly ws: Scratch
   readonly state: Scratch
+  words(flow: string, ...more: readonly string[]): readonly string[]
   run(flow: string, ...more: readonly string[]): ReturnType<typeof harness>
 }
 
@@ -42,14 +43,14 @@ function place(t: Test, baseUrl: string, files: Readonly<Record<string, string>>
     ws.remove()
     state.remove()
   })
-  const words = (flow: string, more: readonly string[]): string[] => {
+  const words = (flow: string, ...more: readonly string[]): string[] => {
     const file = flow.includes('\n') ? state.write('flow.yaml', flow) : exampleAt(state, flow)
     return [
       ...['workflow', 'run', '--flow', file, '--base-url', baseUrl, '--model', 'scripted', '--workspace', ws.path],
       ...['--session-dir', join(state.path, 'sessions'), '--json', ...more],
     ]
   }
-  return { ws, state, run: (flow, ...more) => harness(words(flow, more)) }
+  return { ws, state, words, run: (flow, ...more) => harness(words(flow, ...more)) }
 }
 
 function exampleAt(state: Scratch, name: string): string {
@@ -500,6 +501,33 @@ t.test('a flow that its own steps change is walked as it was read, and that is s
   )
   t.equal(events.at(-1)?.kind, 'flow-finished', 'and it is not the last word')
   t.strictSame(of(events, 'session'), [], 'nothing was filed')
+})
+
+t.test('the ceiling over a flow counts what a step had cost that was killed', async t => {
+  const usage = { input: 100, output: 10 }
+  const endpoint = await scripted(t, [
+    { reply: { calls: [{ name: 'dir_list', arguments: {} }], usage } },
+    { ...PASSED, fault: { stall_ms: 60_000 } },
+    PASSED,
+  ])
+  const at = place(t, endpoint.baseUrl)
+  const rates = { input_usd_per_mtok: 1, cached_input_usd_per_mtok: 1, output_usd_per_mtok: 1 }
+  const card = { source: 'x', as_of: '2026-01-31', models: { scripted: rates } }
+  const prices = at.state.write('prices.json', JSON.stringify(card))
+  const flow = flowOf('- {id: a}')
+  const words = at.words(flow, '--input', 'x', '--prices', prices)
+  const running = execa(process.execPath, [harnessBin, ...words], { reject: false, stdin: 'ignore' })
+  while (endpoint.requests.length < 2) await sleep(10)
+  running.kill('SIGKILL')
+  const stdout = String((await running).stdout ?? '')
+  const events = eventsOf(stdout.slice(0, stdout.lastIndexOf('\n') + 1))
+  const id = of(events, 'flow-started')[0]?.flow_id ?? ''
+  const bounded = ['--resume', id, '--prices', prices, '--max-cost-microunits']
+  const over = await at.run(flow, ...bounded, '110')
+  t.equal(over.status, 2, over.stdout)
+  t.match(of(eventsOf(over.stdout), 'warning'), [{ code: 'flow-budget', message: /110 micro-USD are spent/ }])
+  t.equal(endpoint.requests.length, 2, 'nothing was asked')
+  t.equal((await at.run(flow, ...bounded, '100000')).status, 0, 'with a higher one it goes on')
 })
 
 t.test('a ceiling over the flow, and a context file that a rule hides', async t => {

@@ -27,6 +27,8 @@ export interface FlowHeader {
 
 export type FlowLine =
   | { readonly kind: 'began'; readonly at: string }
+  /** What an answer of an open step has cost: the line that ends the step has the sum, and a step that is killed has no such line. */
+  | { readonly kind: 'spent'; readonly at: string; readonly cost: number }
   /** A step that is over: it is never run again in this attempt. */
   | {
       readonly kind: 'ended'
@@ -62,6 +64,7 @@ const orNull =
 
 const SHAPES: Readonly<Record<FlowLine['kind'], Readonly<Record<string, Check>>>> = {
   began: { at: isText },
+  spent: { at: isText, cost: isCount },
   ended: {
     at: isText,
     failed: isFlag,

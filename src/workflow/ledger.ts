@@ -10,7 +10,7 @@ export interface StepCost {
 export class Ledger {
   #spent: number
 
-  /** `spent`: what earlier walks of this flow have cost. `remainingMs` of the flow's deadline; Infinity without one. */
+  /** `spent`: what earlier walks of this flow have cost, as far as answers have told it. `remainingMs` of the flow's deadline; Infinity without one. */
   constructor(
     private readonly budget: Budget,
     spent: number | null,

@@ -18,6 +18,8 @@ export class Past {
   readonly #retreats = new Map<string, string>()
   readonly #skipped = new Set<string>()
   readonly #open = new Set<string>()
+  /** Counted already, of steps whose sum has not come. */
+  readonly #spent = new Map<string, number>()
   #paused: string | null = null
   /** Micro-USD; null: nothing was priced. */
   microUsd: number | null = null
@@ -32,15 +34,20 @@ export class Past {
     switch (line.kind) {
       case 'began':
         this.#open.add(line.at)
+        this.#spent.delete(line.at)
+        return
+      case 'spent':
+        this.#spend(line.cost)
+        this.#spent.set(line.at, (this.#spent.get(line.at) ?? 0) + line.cost)
         return
       case 'ended':
         this.#open.delete(line.at)
         this.#ended.set(line.at, line)
-        this.#spend(line.cost)
+        this.#close(line)
         if (this.#paused === line.at) this.#paused = null
         return
       case 'cut':
-        this.#spend(line.cost)
+        this.#close(line)
         return
       case 'skipped':
         this.#skipped.add(line.at)
@@ -61,6 +68,12 @@ export class Past {
       case 'stopped':
         return
     }
+  }
+
+  /** The sum of a step, of which a part has been counted. */
+  #close({ at, cost }: { readonly at: string; readonly cost: number | null }): void {
+    if (cost !== null) this.#spend(Math.max(0, cost - (this.#spent.get(at) ?? 0)))
+    this.#spent.delete(at)
   }
 
   #spend(cost: number | null): void {

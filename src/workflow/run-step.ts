@@ -73,7 +73,10 @@ async function verdictOf(run: StepRun, step: Exclude<Step, { kind: 'operator' }>
   const { walking, place, section } = run
   const { host, ledger, hooks } = walking
   const emit: Emit = event => {
+    const before = cost.microUsd ?? 0
     ledger.take(event, cost)
+    const spent = (cost.microUsd ?? 0) - before
+    if (spent > 0) keepSpent(run, spent)
     tell(walking, place, event)
   }
   const warn = (code: 'step-scope' | 'protected-appeared', message: string): void =>
@@ -102,6 +105,12 @@ async function verdictOf(run: StepRun, step: Exclude<Step, { kind: 'operator' }>
     if (isRefusal(error)) return broken(error.code, error.message)
     throw error
   }
+}
+
+/** Written at once, for a kill that leaves no time to; what cannot be kept ends the walk with the next line that has to be. */
+function keepSpent({ walking, place }: StepRun, cost: number): void {
+  walking.journal.push({ kind: 'spent', at: place.key, cost })
+  void walking.journal.settle()
 }
 
 /** Null: none is kept. */

@@ -98,6 +98,24 @@ t.test('what was spent counts on, and what was cut is named', async t => {
   t.equal(past.clean, null)
 })
 
+t.test('of a step that was killed each answer that had come is counted, and of no step anything twice', async t => {
+  const spent = (at: string, cost: number): FlowLine => ({ kind: 'spent', at, cost })
+  const ended = (at: string, cost: number): FlowLine => ({
+    ...{ kind: 'ended', at, failed: false, note: null, gives: {}, items: 0, cost },
+  })
+  const cases: readonly (readonly [what: string, lines: readonly FlowLine[], microUsd: number | null])[] = [
+    ['nothing', [{ kind: 'began', at: 'a' }], null],
+    ['killed after two answers', [{ kind: 'began', at: 'a' }, spent('a', 5), spent('a', 7)], 12],
+    ['over', [{ kind: 'began', at: 'a' }, spent('a', 5), spent('a', 7), ended('a', 12)], 12],
+    ['stopped', [{ kind: 'began', at: 'a' }, spent('a', 5), { kind: 'cut', at: 'a', cost: 5 }], 5],
+    ['two at one time', [spent('a', 5), spent('b', 1), ended('b', 1), spent('a', 2)], 8],
+    ['killed, begun anew and over', [spent('a', 5), { kind: 'began', at: 'a' }, spent('a', 3), ended('a', 3)], 8],
+    ['killed, begun anew, and killed', [spent('a', 5), { kind: 'began', at: 'a' }, spent('a', 3)], 8],
+    ['a journal of before', [{ kind: 'began', at: 'a' }, ended('a', 9)], 9],
+  ]
+  for (const [what, lines, microUsd] of cases) t.equal(new Past(lines).microUsd, microUsd, what)
+})
+
 t.test('what has changed in a document is told by path and key', async t => {
   const flow = (text: string) => parseFlow(Buffer.from(text), 'f.yaml')
   const base = flowOf('- {id: a, run: {prompt: x}}', '- {id: g, nodes: [{id: s}]}')
