@@ -23,7 +23,7 @@ export async function rowsRootfs(): Promise<{ readonly file: string } | string> 
 }
 
 /** Of ours alone: what is imported from here runs as root. */
-function keptFolder(): string {
+export function keptFolder(): string {
   const folder = join(tmpdir(), `harness-rootfs-${process.getuid?.()}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid, mode } = statSync(folder)
