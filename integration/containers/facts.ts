@@ -44,6 +44,7 @@ export interface RowFacts {
 
 export interface Demo {
   readonly status: number | null
+  /** Done in a boundary: the tests of the sample have passed there. */
   readonly confined: boolean
   /** The end of what it said. */
   readonly told: string

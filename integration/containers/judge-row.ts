@@ -38,8 +38,8 @@ function factProblems(row: Row, facts: RowFacts): readonly string[] {
     ...differing('doctor ends with', facts.doctorStatus, row.doctor ?? 0),
     ...(judged?.broken ?? []).map(line => `got through: ${line}`),
     ...other.map(line => `claims are not the table’s: ${line}`),
-    ...differing('the main job ends with', facts.demo.status, 0),
-    ...differing('the main job is confined', facts.demo.confined, row.rung !== null),
+    ...differing('the main job ends with', facts.demo.status, row.rung === null ? 1 : 0),
+    ...differing('the main job is done in a boundary', facts.demo.confined, row.rung !== null),
   ]
 }
 

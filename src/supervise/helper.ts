@@ -41,7 +41,7 @@ export interface BesideRequest {
 }
 
 export interface Helper {
-  /** Resolves when it has ended, with what it said on stderr. */
+  /** Resolves when it has ended, with what it said on stderr, or with how it ended where it said nothing. */
   readonly ended: Promise<string>
   kill(): void
 }
@@ -57,7 +57,15 @@ export function startHelper({ file, args, env, stdout, third }: BesideRequest): 
     reject: false,
   })
   return {
-    ended: child.then(({ stderr, shortMessage }) => String(stderr ?? '') || (shortMessage ?? '')),
+    ended: child.then(
+      ({ stderr, code, signal, exitCode }) => String(stderr ?? '') || endedBy({ code, signal, exitCode }),
+    ),
     kill: () => void child.kill('SIGKILL'),
   }
+}
+
+/** In few words: those of its library carry the whole command. */
+function endedBy({ code, signal, exitCode }: { code?: string; signal?: string; exitCode?: number }): string {
+  if (code !== undefined) return `it could not be started: ${code}`
+  return signal === undefined ? `it ended with ${exitCode ?? 'nothing'}` : `it was ended by ${signal}`
 }

@@ -17,6 +17,11 @@ interface Trial {
   readonly wallMs: number
   /** What it means when the wall time is over first. Absent: nothing. bash tries to fork again for half a minute. */
   readonly stuck?: 'held'
+  /**
+   * Of a limit that may be reached before the attempt begins, because what others do counts too: what begins where it is not set
+   * shows that the limit is what refused. An rlimit on processes counts all of a user, those of other containers included.
+   */
+  readonly without?: { readonly script: string; readonly why: string }
 }
 
 /** What a script prints when nothing has stopped it. */
@@ -33,7 +38,13 @@ const TRIALS: Readonly<Partial<Record<LimitName, Trial>>> = {
     wallMs: 3_000,
     script: begun(`x=0123456789abcdef; while [ \${#x} -lt ${128 * MiB} ]; do x=$x$x; done; echo ${PASSED}`),
   },
-  pids: { value: 12, wallMs: 2_000, stuck: 'held', script: `sleep 0 && ${begun(counted(40, 'sleep 2 >/dev/null &'))}` },
+  pids: {
+    value: 12,
+    wallMs: 2_000,
+    stuck: 'held',
+    script: `sleep 0 && ${begun(counted(40, 'sleep 2 >/dev/null &'))}`,
+    without: { script: `sleep 0 && ${begun(':')}`, why: 'could start nothing: other processes of its user count too' },
+  },
   'file-size': {
     value: MiB,
     wallMs: 3_000,
@@ -83,7 +94,27 @@ async function limitCheck({ name, mechanism, why }: AppliedLimit, runner: Doctor
     wallMs: name === 'wall' ? trial.value : trial.wallMs,
     ...(name === 'wall' ? {} : { limits: { [name]: trial.value } }),
   })
-  return { ...row, ...judgeTrial(name, trial, outcome) }
+  return { ...row, ...((await reachedBefore(name, trial, outcome, runner)) ?? judgeTrial(name, trial, outcome)) }
+}
+
+/** Held where a command with the limit was refused its very first step, and one without it is not. Null: it was not so. */
+async function reachedBefore(
+  name: LimitName,
+  { value, wallMs, without }: Trial,
+  outcome: Outcome | Refusal,
+  runner: Pick<DoctorRunner, 'launch'>,
+): Promise<Judged | null> {
+  if (without === undefined || outcome instanceof Refusal || says(outcome, BEGINS)) return null
+  const { ending } = outcome
+  // bash tries to fork again for half a minute, and does not come to its end then.
+  if (ending.kind !== 'timed-out' && (ending.kind !== 'exited' || ending.status === 0)) return null
+  const free = await runner.launch({ workspace: 'closed', argv: ['/bin/sh', '-c', without.script], wallMs })
+  if (free instanceof Refusal || !says(free, BEGINS)) return null
+  return { status: 'held', why: `a command with ${name}=${limitText(name, value)} ${without.why}`, fix: null }
+}
+
+function says({ stdout }: Outcome, word: string): boolean {
+  return [stdout.head, stdout.tail].some(part => Buffer.from(part).includes(word))
 }
 
 const WITHHELD_FIX = 'run as an ordinary user, or delegate a control group (the check control-group says how)'
@@ -92,12 +123,11 @@ type Judged = Pick<LimitCheck, 'status' | 'why' | 'fix'>
 
 function judgeTrial(name: LimitName, { value, wallMs, stuck }: Trial, outcome: Outcome | Refusal): Judged {
   if (outcome instanceof Refusal) return { status: 'unknown', why: outcome.message, fix: null }
-  const { ending, stdout } = outcome
+  const { ending } = outcome
   const at = `${name}=${limitText(name, value)}`
-  const says = (word: string) => [stdout.head, stdout.tail].some(part => Buffer.from(part).includes(word))
-  if (says(PASSED)) return { status: 'absent', why: `a command with ${at} went past it`, fix: null }
+  if (says(outcome, PASSED)) return { status: 'absent', why: `a command with ${at} went past it`, fix: null }
   if (ending.kind === 'not-started') return { status: 'unknown', why: ending.message, fix: null }
-  if (!cameToIt(name, ending, says(BEGINS)))
+  if (!cameToIt(name, ending, says(outcome, BEGINS)))
     return { status: 'unknown', why: `a command with ${at} ${endedBy(ending)} before it came to it`, fix: null }
   if (ending.kind === 'timed-out' && name !== 'wall' && stuck === undefined)
     return { status: 'unknown', why: `a command with ${at} did not come to it within ${wallMs} ms`, fix: null }

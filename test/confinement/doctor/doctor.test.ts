@@ -21,7 +21,7 @@ import type { StartSupervisor } from '../../../src/confinement/doctor/stages.js'
 import { readHostFacts } from '../../../src/confinement/host-facts.js'
 import type { AppliedConfinement, Ending, Guarantee, LimitName, Outcome } from '../../../src/outcome.js'
 import { closeInherited } from '../../../src/supervise/descriptors.js'
-import { helperOutput } from '../../../src/supervise/helper.js'
+import { helperOutput, startHelper } from '../../../src/supervise/helper.js'
 import { needs } from '../../support/needs.js'
 import { scratch } from '../../support/scratch.js'
 
@@ -62,7 +62,7 @@ function openWide(folder: string, left: ChildProcess[]): DoctorRunner {
         const said: Buffer[] = []
         child.stdout?.on('data', bytes => said.push(bytes))
         // The limit on time is one of those that hold nothing here.
-        const timer = setTimeout(() => child.kill('SIGKILL'), Math.max(wallMs, 4_000))
+        const timer = setTimeout(() => child.kill('SIGKILL'), Math.max(wallMs, 20_000))
         child.once('exit', status => {
           clearTimeout(timer)
           setTimeout(() => resolve(outcome({ kind: 'exited', status: status ?? 1 }, Buffer.concat(said))), 20)
@@ -237,6 +237,40 @@ t.test('a limit holds where its attempt had begun and nothing else ended it', as
     const [check] = await limitChecks([{ name, value: 1, mechanism: 'rlimit' }], runner)
     t.equal(check?.status, status, `${name}, ${JSON.stringify(ending)}, ${said.toString()}: ${check?.why}`)
   }
+})
+
+t.test('a limit that others of the user have used up holds, where a launch without it can start something', async t => {
+  const begun = Buffer.from('begins')
+  const nothing = Buffer.alloc(0)
+  const cases: readonly (readonly [limited: Ending, free: Buffer, status: string])[] = [
+    [{ kind: 'exited', status: 2 }, begun, 'held'],
+    [{ kind: 'timed-out', limit_ms: 1 }, begun, 'held'],
+    [{ kind: 'exited', status: 2 }, nothing, 'unknown'],
+    [{ kind: 'exited', status: 0 }, begun, 'unknown'],
+    [{ kind: 'cancelled', by: 'signal' }, begun, 'unknown'],
+  ]
+  for (const [limited, free, status] of cases) {
+    const runner = {
+      claim: () => CLAIM,
+      supervisorWords: () => [],
+      launch: ({ limits }: InsideLaunch) =>
+        Promise.resolve(limits === undefined ? outcome({ kind: 'exited', status: 0 }, free) : outcome(limited)),
+      close: () => Promise.resolve(),
+    } satisfies DoctorRunner
+    const [check] = await limitChecks([{ name: 'pids', value: 1, mechanism: 'rlimit' }], runner)
+    t.equal(check?.status, status, `${JSON.stringify(limited)}, ${free.toString()}: ${check?.why}`)
+    if (status === 'held') t.match(check?.why, /could start nothing: other processes of its user count too/)
+  }
+})
+
+t.test('what a supervisor says that has no words of its own is short', async t => {
+  const third = openSync('/dev/null', 'r')
+  t.teardown(() => closeSync(third))
+  const start = (file: string, args: readonly string[]) => startHelper({ file, args, env: {}, stdout: third, third })
+  t.equal(await start('/bin/sh', ['-c', `exit 3; ${'x'.repeat(9_000)}`]).ended, 'it ended with 3')
+  t.equal(await start('/bin/sh', ['-c', 'kill -9 $$']).ended, 'it was ended by SIGKILL')
+  t.equal(await start('/none/such', []).ended, 'it could not be started: ENOENT')
+  t.equal(await start('/bin/sh', ['-c', 'echo words >&2; exit 1']).ended, 'words')
 })
 
 t.test('a doctor that is stopped says that it does not know', { skip: needs('linux', 'bubblewrap') }, async t => {
