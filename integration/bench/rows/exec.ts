@@ -5,7 +5,7 @@ import { needs } from '../../../test/support/needs.js'
 import { projectRoot } from '../../../test/support/root.js'
 import { barePlan, requestFor } from '../bare-launch.js'
 import { HARNESS, needsCli } from '../client.js'
-import { wallOf } from '../process.js'
+import { peakMib, wallOf } from '../process.js'
 import type { Row } from '../row.js'
 import { interleave } from '../sampling.js'
 import { workspace } from '../scratch.js'
@@ -22,12 +22,20 @@ export const exec: Row = {
     const planFile = join(bench.scratch, 'plan.json')
     await writeFile(planFile, JSON.stringify(await barePlan(requestFor(folder), ['true'], bench.scratch)))
     const least = join(projectRoot, 'integration/bench/least-exec.mjs')
+    const commands = {
+      ours: { argv: [process.execPath, HARNESS, 'exec', '--', 'true'], env: bench.env, cwd: folder },
+      baseline: { argv: [process.execPath, least, planFile], env: bench.env, cwd: folder },
+    }
     const { ours, baseline } = await interleave(
-      {
-        ours: wallOf({ argv: [process.execPath, HARNESS, 'exec', '--', 'true'], env: bench.env, cwd: folder }),
-        baseline: wallOf({ argv: [process.execPath, least, planFile], env: bench.env, cwd: folder }),
-      },
+      { ours: wallOf(commands.ours), baseline: wallOf(commands.baseline) },
       bench.rounds(30),
+    )
+    const memory = await interleave(
+      {
+        ours: () => peakMib(commands.ours, bench.scratch),
+        baseline: () => peakMib(commands.baseline, bench.scratch),
+      },
+      bench.rounds(3),
     )
     return [
       {
@@ -36,6 +44,13 @@ export const exec: Row = {
         ours,
         baseline: { name: 'least Node program, same argv', value: baseline },
         target: { by: 'ratio', accept: 1.5, proud: 1.25 },
+      },
+      {
+        name: 'harness exec -- true, peak memory',
+        unit: 'MiB',
+        ours: memory.ours,
+        baseline: { name: 'least Node program, same argv', value: memory.baseline },
+        target: { by: 'ratio', accept: 1.5, proud: 1.35 },
       },
     ]
   },

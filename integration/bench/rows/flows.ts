@@ -1,7 +1,8 @@
 /** Flows of 2 000 steps: how long a plan takes, whether a step late in the walk costs more than an early one, what it holds in memory. */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gaps, HARNESS, needsCli } from '../client.js'
+import { projectRoot } from '../../../test/support/root.js'
+import { HARNESS, needsCli } from '../client.js'
 import { type Command, peakMib, runWell } from '../process.js'
 import type { Bench, Row } from '../row.js'
 import { interleave } from '../sampling.js'
@@ -11,8 +12,11 @@ import { median } from '../table.js'
 const SECTIONS = 100
 const STEPS = 20
 const ALL = SECTIONS * STEPS
-/** Steps at either end that are compared; the first steps of sections are among both. */
+/** Steps early and late that are compared; the first steps of sections are among both. */
 const ENDS = 200
+/** Steps before the early ones, in which Node still compiles what every step runs. */
+const WARM = 200
+const STEPS_SEEN = join(projectRoot, 'integration/bench/steps.cjs')
 /** Ways to leave the step alone: no request is answered with anything but a verdict. */
 const VERDICTS = { turns: 100_000, call: { name: 'answer', arguments: { outcome: 'passed' } }, text: '' }
 
@@ -43,10 +47,10 @@ export const flows: Row = {
         target: { by: 'difference', accept: 200, proud: 120 },
       },
       {
-        name: `a step, last ${ENDS} of ${ALL}`,
+        name: `CPU of a step, last ${ENDS} of ${ALL}`,
         unit: 'ms',
         ours: median(walked.slice(-ENDS)),
-        baseline: { name: `first ${ENDS}`, value: median(walked.slice(0, ENDS)) },
+        baseline: { name: `steps ${WARM} to ${WARM + ENDS}`, value: median(walked.slice(WARM, WARM + ENDS)) },
         target: { by: 'ratio', accept: 1.3, proud: 1.1 },
       },
       {
@@ -81,7 +85,7 @@ async function planned(bench: Bench, flow: string): Promise<number> {
   return (await runWell({ argv, env: bench.env, cwd: bench.scratch })).wallMs
 }
 
-function walking(bench: Bench, baseUrl: string, flow: string, cwd: string): Command {
+function walking(bench: Bench, baseUrl: string, flow: string, cwd: string): Command & { readonly cwd: string } {
   const where = [
     '--base-url',
     baseUrl,
@@ -96,14 +100,17 @@ function walking(bench: Bench, baseUrl: string, flow: string, cwd: string): Comm
   return { argv, env: bench.env, cwd }
 }
 
-/** Milliseconds between the verdict of a step and the request of the next: the journal, the session and the walk itself. */
+/** Milliseconds of processor time from the request of each step to that of the next: the journal, the session and the walk itself. */
 async function walk(bench: Bench, flow: string, folder: string): Promise<number[]> {
   const endpoint = await bench.endpoint()
   await endpoint.play(VERDICTS)
-  await runWell(walking(bench, endpoint.baseUrl, flow, folder))
-  const seen = await endpoint.seen()
-  if (seen.requests.length !== ALL) throw new Error(`${seen.requests.length} of ${ALL} steps asked the model`)
-  return gaps(seen)
+  const { argv, env, cwd } = walking(bench, endpoint.baseUrl, flow, folder)
+  const [node = '', ...args] = argv
+  const file = join(bench.scratch, 'steps')
+  await runWell({ argv: [node, '--require', STEPS_SEEN, ...args], env: { ...env, BENCH_STEPS_FILE: file }, cwd })
+  const used = JSON.parse(await readFile(file, 'utf8')) as number[]
+  if (used.length !== ALL) throw new Error(`${used.length} of ${ALL} steps asked the model`)
+  return used.slice(1).map((at, index) => (at - (used[index] ?? Number.NaN)) / 1000)
 }
 
 async function held(bench: Bench, flow: string, folder: string): Promise<number> {

@@ -3,7 +3,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { projectRoot } from '../../../test/support/root.js'
 import { needsCli } from '../client.js'
-import { type Command, run, wallOf } from '../process.js'
+import { type Command, peakMib, run, wallOf } from '../process.js'
 import type { Bench, Row } from '../row.js'
 import { interleave } from '../sampling.js'
 
@@ -25,6 +25,10 @@ export const hookcheckRow: Row = {
     await refuseEmpty(audit(many))
     const start = { argv: [process.execPath, '-e', '0'], env: bench.env }
     const few = await interleave({ ours: wallOf(audit(two)), baseline: wallOf(start) }, bench.rounds(30))
+    const memory = await interleave(
+      { ours: () => peakMib(audit(two), bench.scratch), baseline: () => peakMib(start, bench.scratch) },
+      bench.rounds(3),
+    )
     const thousand = await interleave({ ours: wallOf(audit(many)), baseline: wallOf(start) }, bench.rounds(7))
     return [
       {
@@ -33,6 +37,13 @@ export const hookcheckRow: Row = {
         ours: few.ours,
         baseline: { name: 'node -e 0', value: few.baseline },
         target: { by: 'ratio', accept: 2, proud: 1.6 },
+      },
+      {
+        name: 'hookcheck FILE, peak memory',
+        unit: 'MiB',
+        ours: memory.ours,
+        baseline: { name: 'node -e 0', value: memory.baseline },
+        target: { by: 'ratio', accept: 1.5, proud: 1.35 },
       },
       {
         name: `hookcheck of ${HOOKS} hooks`,
