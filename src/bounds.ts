@@ -1,4 +1,7 @@
-/** Every size, count and time limit in one place: the unit is in the name, the reason beside it. */
+/**
+ * Sizes, counts and times that somebody can meet, in one place: the unit is in the name, the reason beside it. A number that
+ * only one algorithm or file format knows stands where it is used.
+ */
 
 const KiB = 1024
 const MiB = 1024 * KiB
@@ -95,9 +98,13 @@ export const NETWORK_DRAIN_MS = 250
 export const NETWORK_DENIALS_TOLD_MAX = 100
 export const NETWORK_DENIED_HOST_CHARS_MAX = 255
 
-// --- chat ---
+// --- chat and the operator's terminal ---
 /** One line of stdin; a line of `--input` cannot be longer than an argument. */
 export const CHAT_LINE_BYTES_MAX = 1 * MiB
+/** Two presses of Ctrl-C within this time leave at once (supervision.md). */
+export const SECOND_INTERRUPT_MS = 2_000
+/** At a question: more than a person pastes; what comes after it is dropped. */
+export const TYPED_AHEAD_BYTES_MAX = 64 * KiB
 
 // --- compaction (contract §6) ---
 export const CONTEXT_WINDOW_TOKENS_DEFAULT = 128_000
@@ -144,6 +151,14 @@ export const DOCUMENT_DESCRIPTION_CHARS_MAX = 1_024
 /** Extra attempts after the first, and the pauses before each (decisions 25). */
 export const RETRY_PAUSES_MS = [500, 1_000, 2_000] as const
 export const RETRY_AFTER_MS_MAX = 30_000
+/** Requests of one delegate, and delegates at one time where they only read (contract §2.1). */
+export const DELEGATE_TURNS_DEFAULT = 20
+export const DELEGATE_PARALLEL_DEFAULT = 4
+/** How long a model port may take to give up after an abort, before its turn is left behind. */
+export const MODEL_ABANDON_MS = 2_000
+/** Of our own time: nothing else of the run goes on while an answer is judged, its deadline and Esc included. */
+export const ANSWER_DECIDE_MS = 2_000
+export const ANSWER_EXPLAIN_MS = 500
 
 // --- wires (contract §7, decisions 25) ---
 export const SSE_EVENT_BYTES_MAX = 1 * MiB
@@ -169,6 +184,8 @@ export const REFUSAL_EXPLANATION_BYTES_MAX = 2_048
 export const OPERATOR_FILE_BYTES_MAX = 4 * MiB
 /** A key or a token file; a token's JSON document has a few KiB. */
 export const CREDENTIAL_BYTES_MAX = 64 * KiB
+/** A body that the emulator takes: it is held whole. */
+export const EMULATED_REQUEST_BYTES_MAX = 64 * MiB
 
 // --- records ---
 /** One line of a run's record: an event holds at most one piece of a stream (1 MiB), escaped six bytes for one. */
@@ -219,6 +236,18 @@ export const HOOK_STDOUT_BYTES_MAX = 16 * KiB
 export const HOOK_STDERR_KEPT_BYTES = 16 * KiB
 /** Continuations that stop hooks can bring about in one run. */
 export const STOP_CONTINUATIONS_MAX = 3
+/** A closure has a handful of members; the bytes bound everything. */
+export const HOOKS_LOCK_BYTES_MAX = 4 * HOOKS_FILE_BYTES_MAX
+/** Findings that are put up with, some hundred bytes each. */
+export const HOOK_ALLOW_BYTES_MAX = 1 * MiB
+/** What hookcheck takes a write set or the hooks of another client from. */
+export const HOOKCHECK_INPUT_BYTES_MAX = 16 * MiB
+/** A document for the probes of hookcheck. */
+export const HOOK_SAMPLE_BYTES_MAX = 4 * MiB
+/** Of a script, read for what it does and for its line ends. */
+export const SCRIPT_BYTES_MAX = 256 * KiB
+/** Entries of the write set that hookcheck --deep looks at; reaching it is told. */
+export const DEEP_ENTRIES_MAX = 200_000
 
 // --- YAML: flows, scenarios, front matter ---
 /** Collections in collections. The library's composer has room for some 800 on the stack of a fresh process. */
@@ -239,6 +268,8 @@ export const FLOW_DEPTH_MAX = 16
 export const FLOW_ATTEMPTS_MAX = 1_000
 /** Events that wait for the turn of their section in the record; beyond them no further section is begun. */
 export const FLOW_HELD_EVENTS_MAX = 100_000
+/** Steps at one time (decisions 1). */
+export const FLOW_PARALLEL_DEFAULT = 4
 
 // --- sessions (contract §17, decisions 12) ---
 /** A file name has 255 bytes (NAME_MAX), and a lock's name is longer than the session's. */

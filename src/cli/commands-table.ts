@@ -192,6 +192,9 @@ Exit status:
   providers, profiles, sessions
                0 printed, 1 could not
   events       0 converted, 1 could not
+  completion   0 printed, 1 could not
+
+The audit of a hooks file is a program of its own: hookcheck --help
 
 First steps:
   harness demo

@@ -80,12 +80,6 @@ export function requestOf(
   return policyRequest(given, { cwd: io.cwd, env: io.env, controlFiles: controlFiles(given, io), programs })
 }
 
-/** Where the words may be the operator's own command or one of a model: those of `--allow-program`; none named: any. */
-export function programsOrAny(given: Given): RequestSeams['programs'] {
-  const programs = given.all('--allow-program')
-  return programs.length === 0 ? null : programs
-}
-
 export function policyRequest(given: Given, { cwd, env, controlFiles, programs }: RequestSeams): PolicyRequest {
   const cgroupRoot = given.one('--cgroup-root')
   const caches = cacheFolder(env)

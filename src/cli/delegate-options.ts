@@ -1,4 +1,5 @@
 /** `--delegate` and its numbers → what the loop needs to start delegates, and their sessions. */
+import { DELEGATE_PARALLEL_DEFAULT, DELEGATE_TURNS_DEFAULT } from '../bounds.js'
 import { Refusal } from '../errors.js'
 import type { ChildFacts, DelegateOptions } from '../loop/run-state.js'
 import type { Session } from '../session/session.js'
@@ -10,10 +11,6 @@ import { whole } from './run-options.js'
 import { closeSession } from './session-options.js'
 import { standingContext } from './standing-context.js'
 import type { Surroundings } from './surroundings.js'
-
-/** Contract §2.1. */
-const TURNS_DEFAULT = 20
-const PARALLEL_DEFAULT = 4
 
 const NUMBERS = ['--delegate-turns', '--delegate-parallel'] as const
 
@@ -49,8 +46,8 @@ export function delegateOptions({
   if (!given.has('--delegate')) return undefined
   let opened = 0
   return {
-    turnsMax: whole(given, '--delegate-turns') ?? TURNS_DEFAULT,
-    parallel: whole(given, '--delegate-parallel') ?? PARALLEL_DEFAULT,
+    turnsMax: whole(given, '--delegate-turns') ?? DELEGATE_TURNS_DEFAULT,
+    parallel: whole(given, '--delegate-parallel') ?? DELEGATE_PARALLEL_DEFAULT,
     agents: surroundings.documents.agents,
     modelNamed: asked => modelNamed(given, asked),
     contextOf: child => standingContext(given, forChild(surroundings, child), files, { child }),

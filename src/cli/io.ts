@@ -1,6 +1,7 @@
 /** What a command sees of the outside: two sinks, the environment, and the request to stop. */
 
 import { fstatSync } from 'node:fs'
+import { SECOND_INTERRUPT_MS } from '../bounds.js'
 import { errnoOf, Refusal } from '../errors.js'
 import type { CancelledBy } from '../outcome.js'
 import { systemClock } from '../supervise/deadline.js'
@@ -63,8 +64,6 @@ class Stopper {
   }
 }
 
-/** Two presses of Ctrl-C within this time leave at once (supervision.md). */
-const SECOND_INTERRUPT_MS = 2_000
 const LEFT_AT_ONCE = 130
 
 export function openIo({ installation }: { readonly installation: string }): Io {

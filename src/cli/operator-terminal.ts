@@ -6,8 +6,10 @@
  * in raw mode too, because in the ordinary one Esc is only a character of a line. A background process that changes modes is
  * stopped (termios(3)).
  */
+
 import { constants, openSync } from 'node:fs'
 import { ReadStream, WriteStream } from 'node:tty'
+import { TYPED_AHEAD_BYTES_MAX } from '../bounds.js'
 import type { ApprovalTerminal } from '../loop/approval.js'
 import { lineTerminal } from '../loop/approval-terminal.js'
 import { systemClock } from '../supervise/deadline.js'
@@ -27,8 +29,6 @@ interface Question {
 /** A question holds the process also while it is suspended and nothing is read: a timer that does nothing does that. */
 const HOLD_MS = 3_600_000
 
-/** More than a person pastes; what comes after it is dropped. */
-const TYPED_AHEAD_BYTES_MAX = 65_536
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 

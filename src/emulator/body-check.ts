@@ -1,5 +1,5 @@
 /** Checks that the bodies of all wires share. Each throws {@link Illegal}; pure. */
-import { isJsonObject, type Json, type JsonObject } from '../json.js'
+import { isJsonObject, type Json, type JsonObject, parsedOrNull } from '../json.js'
 import { Illegal } from './request.js'
 
 /** What a reader has found in a conversation so far, call by call and result by result. */
@@ -92,10 +92,6 @@ export function checkChoiceWord(choice: Json | undefined): void {
 /** Wires without a flag for it say a failed result in its text: `{"ok":false,"error":…}`. */
 export function saysFailed(output: string): boolean {
   if (!output.startsWith('{"ok":false')) return false
-  try {
-    const value: unknown = JSON.parse(output)
-    return isJsonObject(value) && value.ok === false && 'error' in value
-  } catch {
-    return false
-  }
+  const value = parsedOrNull(output)
+  return isJsonObject(value) && value.ok === false && 'error' in value
 }

@@ -1,11 +1,12 @@
 /** An HTTP server on 127.0.0.1 that hands over whole POST requests to one path, and closes at once when told to. */
+
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { EMULATED_REQUEST_BYTES_MAX } from '../bounds.js'
 import { errnoOf, Refusal } from '../errors.js'
 import { writeError } from './answer.js'
 import type { WireServer } from './wire-servers.js'
 
-const REQUEST_BYTES_MAX = 64 * 1024 * 1024
 const HOST = '127.0.0.1'
 
 export interface WholeRequest {
@@ -108,7 +109,9 @@ class RunningLoopback implements Loopback {
     }
     const text = await readBody(request)
     if (text === null) {
-      writeError(response, wire, 413, { message: `the body is over ${REQUEST_BYTES_MAX} bytes, or was cut off` })
+      writeError(response, wire, 413, {
+        message: `the body is over ${EMULATED_REQUEST_BYTES_MAX} bytes, or was cut off`,
+      })
       return
     }
     const socket = this.#socketNumbers.get(request.socket) ?? 0
@@ -124,7 +127,7 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
     for await (const chunk of request) {
       chunks.push(chunk as Uint8Array)
       length += (chunk as Uint8Array).length
-      if (length > REQUEST_BYTES_MAX) return null
+      if (length > EMULATED_REQUEST_BYTES_MAX) return null
     }
   } catch {
     return null

@@ -3,6 +3,7 @@
  * that hooks get, and for each hook its closure with what can be changed in it. Rules look here and ask nothing themselves
  * but the content of scripts.
  */
+import { SCRIPT_BYTES_MAX } from '../bounds.js'
 import { type Closure, type ClosureMember, closureOf } from '../hooks/closure.js'
 import type { HookSpec, HooksDocument } from '../hooks/hook-spec.js'
 import type { Identities } from '../hooks/identities.js'
@@ -42,7 +43,7 @@ export interface AuditContext extends AuditInputs {
   judge(walk: StepWalk, last?: LastRole): Judgement
   reach(walk: StepWalk): Reach | null
   walk(path: string): StepWalk
-  /** The first bytes of a file that was landed on, {@link BODY_BYTES_MAX} of them; each file once. */
+  /** The first bytes of a file that was landed on, {@link SCRIPT_BYTES_MAX} of them; each file once. */
   body(walk: StepWalk): Uint8Array | Unseen
   readonly hooks: readonly HookFacts[]
   /** Every step that was looked at so far, for the last look. */
@@ -56,9 +57,6 @@ export interface HookFacts {
   readonly cwd: string
   readonly closure: Closure
 }
-
-/** Bytes of a script that are read for what it does and for its line ends. */
-export const BODY_BYTES_MAX = 256 * 1024
 
 /** Gathers. Reads as it goes: what cannot be seen stays in the facts as unseen. */
 export function makeAuditContext(inputs: AuditInputs): AuditContext {
@@ -130,7 +128,7 @@ function readBody(walk: StepWalk, view: FileView): Uint8Array | Unseen {
   const file = openLanded(walk, view)
   if (isUnseen(file)) return file
   try {
-    return file.read(0, BODY_BYTES_MAX)
+    return file.read(0, SCRIPT_BYTES_MAX)
   } finally {
     file.close()
   }

@@ -1,10 +1,8 @@
 /** `--deep`: other names of a hook's files in the write set. A hard link there is the file itself, writable by the agent. */
+import { DEEP_ENTRIES_MAX } from '../bounds.js'
 import { type FileView, isUnseen, type PathFacts } from '../paths/file-view.js'
 import { type AuditContext, presentMembers } from './context.js'
 import type { Reported, Rule } from './rule.js'
-
-/** Entries of the write set that are looked at; reaching it is told. */
-const ENTRIES_MAX = 200_000
 
 /** `rule` is HC307, whose question this answers. */
 export function deepLinksRule(rule: Rule): Rule {
@@ -23,11 +21,11 @@ function* otherNames(audit: AuditContext): Iterable<Reported> {
   const roots = audit.writeSet.places.filter(({ kind }) => kind === 'root').map(({ landed }) => landed)
   for (const facts of entriesBelow(roots, audit.view)) {
     looked += 1
-    if (looked > ENTRIES_MAX) {
+    if (looked > DEEP_ENTRIES_MAX) {
       yield {
         about: 'deep bound',
         severity: 'warn',
-        message: `the write set has more than ${ENTRIES_MAX} entries: not all of it was searched for other names`,
+        message: `the write set has more than ${DEEP_ENTRIES_MAX} entries: not all of it was searched for other names`,
       }
       return
     }

@@ -1,8 +1,9 @@
 /** What the text of a script comes to: whether anything is left of it without comments, and how its lines end. */
+import { SCRIPT_BYTES_MAX } from '../bounds.js'
 import type { ClosureMember } from '../hooks/closure.js'
 import { nameOf } from '../hooks/wrappers.js'
 import { isUnseen } from '../paths/file-view.js'
-import { type AuditContext, BODY_BYTES_MAX, type HookFacts, presentMembers } from './context.js'
+import { type AuditContext, type HookFacts, presentMembers } from './context.js'
 
 /** What runs as a program or is code of its own: the members whose text is looked at. */
 export function scriptMembers(hook: HookFacts): readonly ClosureMember[] {
@@ -22,7 +23,7 @@ const NOTHING =
 export function vacuous({ facts, inspected }: ClosureMember, { body }: Pick<AuditContext, 'body'>): string | null {
   if (facts === null || facts.type !== 'file') return null
   if (facts.size === 0) return 'is empty'
-  if (facts.size > BODY_BYTES_MAX || inspected.unread !== null) return null
+  if (facts.size > SCRIPT_BYTES_MAX || inspected.unread !== null) return null
   const bytes = body(inspected.walk)
   if (isUnseen(bytes) || bytes.includes(0)) return null
   const lines = withoutComments(Buffer.from(bytes).toString('utf8'), commentsOf(inspected))

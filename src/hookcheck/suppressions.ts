@@ -31,7 +31,6 @@ export interface ParsedAllow {
 }
 
 const DEPTH_MAX = 3
-export const ALLOW_BYTES_MAX = 1024 * 1024
 
 export function allowPathOf(hooksPath: string): string {
   return join(dirname(hooksPath), 'hookcheck-allow.json')

@@ -5,7 +5,7 @@
  * A lock that cannot be read, or that was made for other bytes of the hooks file, refuses: unknown is not approved.
  */
 import { basename, dirname, join } from 'node:path'
-import { HOOKS_FILE_BYTES_MAX } from '../bounds.js'
+import { HOOKS_LOCK_BYTES_MAX } from '../bounds.js'
 import { sha256Of } from '../digest.js'
 import { Refusal } from '../errors.js'
 import { type FileView, isUnseen, saysAbsent, withOpened } from '../paths/file-view.js'
@@ -39,8 +39,6 @@ type LockRefusal = Refusal<'bad-document'> | Refusal<'file-unreadable'>
 
 /** Levels of a lock document: the object, `entries`, one entry, its `files`. */
 const DEPTH_MAX = 4
-/** A closure has a handful of members; the bytes bound everything. */
-const LOCK_BYTES_MAX = 4 * HOOKS_FILE_BYTES_MAX
 
 const HEX = /^[0-9a-f]{64}$/
 
@@ -59,9 +57,9 @@ export function readLock(hooksPath: string, view: FileView): HooksLock | null | 
   const path = lockPathOf(hooksPath)
   const bytes = withOpened(view, path, file => {
     if (file.facts.type !== 'file') return bad(path, 'it is no plain file')
-    if (file.facts.size > LOCK_BYTES_MAX)
-      return bad(path, `it has ${file.facts.size} bytes, over the bound of ${LOCK_BYTES_MAX}`)
-    return file.read(0, LOCK_BYTES_MAX + 1)
+    if (file.facts.size > HOOKS_LOCK_BYTES_MAX)
+      return bad(path, `it has ${file.facts.size} bytes, over the bound of ${HOOKS_LOCK_BYTES_MAX}`)
+    return file.read(0, HOOKS_LOCK_BYTES_MAX + 1)
   })
   if (bytes instanceof Refusal) return bytes
   if (!isUnseen(bytes)) return parseLock(bytes, path)

@@ -1,11 +1,8 @@
 /** One turn's request: what is sent, and the one retry layer (decisions 25). */
-import { RETRY_AFTER_MS_MAX, RETRY_PAUSES_MS } from '../bounds.js'
+import { MODEL_ABANDON_MS, RETRY_AFTER_MS_MAX, RETRY_PAUSES_MS } from '../bounds.js'
 import type { StreamEvent, TurnOutcome, TurnRequest, TurnResult, WireFailure } from '../wires/port.js'
 import type { Ended, Run } from './run-state.js'
 import { pause, unlessAbandoned } from './stopping.js'
-
-/** How long a model port may take to give up after an abort, before its turn is left behind. */
-const ABANDON_MS = 2_000
 
 /** Everything that is sent, in an order that keeps earlier turns a byte-equal beginning of later ones. */
 function turnRequest({ options, tools, items, toolChoice }: Run): TurnRequest {
@@ -90,7 +87,7 @@ async function oneAttempt(
     },
   })
   try {
-    return await unlessAbandoned(turn, { clock, signal, graceMs: ABANDON_MS })
+    return await unlessAbandoned(turn, { clock, signal, graceMs: MODEL_ABANDON_MS })
   } finally {
     open = false
   }

@@ -12,7 +12,7 @@ import { Refusal } from '../../errors.js'
 import { landPlace } from '../../paths/resolve.js'
 import { closeInherited } from '../../supervise/descriptors.js'
 import { helperOutput, startHelper } from '../../supervise/helper.js'
-import { confineChoice, programsOrAny, requestOf } from '../confinement-options.js'
+import { confineChoice, requestOf } from '../confinement-options.js'
 import { doctorText } from '../doctor-text.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
@@ -27,7 +27,7 @@ export async function doctor({ given }: Invocation, io: Io): Promise<number> {
   closeInherited()
   io.handleSignals()
   const confine = confineChoice('doctor', given)
-  const request = requestOf(given, io, programsOrAny(given))
+  const request = requestOf(given, io, null)
   const workspace = landPlace(request.workspace, { cwd: io.cwd })
   if (workspace instanceof Refusal) throw workspace
   const facts = await describeHost(await readHostFacts({ cgroupRoot: request.cgroupRoot }), async (file, args) => {

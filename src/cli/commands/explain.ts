@@ -5,14 +5,16 @@ import { readHostFacts } from '../../confinement/host-facts.js'
 import { planLaunch } from '../../confinement/launch-plan.js'
 import { landPolicy } from '../../confinement/policy.js'
 import { Refusal } from '../../errors.js'
-import { confineChoice, programsOrAny, requestOf } from '../confinement-options.js'
+import { confineChoice, requestOf } from '../confinement-options.js'
 import type { Io } from '../io.js'
 import { printJson, printText } from '../print.js'
 import type { Invocation } from './invocation.js'
 
 export async function explain({ given, words }: Invocation, io: Io): Promise<number> {
   const choice = confineChoice('explain', given)
-  const request = requestOf(given, io, programsOrAny(given))
+  // Named: the words are one of a model's commands; else they are the operator's own.
+  const programs = given.all('--allow-program')
+  const request = requestOf(given, io, programs.length === 0 ? null : programs)
   const facts = await factsForChoice(choice, await readHostFacts({ cgroupRoot: request.cgroupRoot }))
   const boundaries = chooseBoundary(choice, facts)
   if (boundaries instanceof Refusal) throw boundaries

@@ -2,6 +2,7 @@
  * `harness workflow run`: a flow is walked, or gone on with. Exit status 0 came out clean or paused, 2 finished not clean or
  * cancelled, 1 could not run or failed.
  */
+import { FLOW_PARALLEL_DEFAULT } from '../../bounds.js'
 import { Refusal } from '../../errors.js'
 import type { HarnessEvent } from '../../events.js'
 import { refuseBudget } from '../../loop/budget.js'
@@ -17,9 +18,6 @@ import { whole } from '../run-options.js'
 import { guardedFolder } from '../session-options.js'
 import type { Invocation } from './invocation.js'
 
-/** Contract of decisions 1. */
-const PARALLEL_DEFAULT = 4
-
 interface Seams {
   readonly given: Given
   readonly io: Io
@@ -34,7 +32,7 @@ export async function workflowRun({ given, words }: Invocation, io: Io): Promise
   refuseInput(given)
   // Everything the operator wrote is judged before anything is opened.
   const read = readFlow(given, io.cwd)
-  const parallel = whole(given, '--flow-parallel') ?? PARALLEL_DEFAULT
+  const parallel = whole(given, '--flow-parallel') ?? FLOW_PARALLEL_DEFAULT
   const view = flowView(given, io)
   const seams = { given, io, read, view, parallel }
   return withConversation({ command: 'workflow-run', given, io, view }, conversation => walked(seams, conversation))

@@ -1,4 +1,6 @@
 /** The audit as the command line asks for it: what is read and gathered for it, and what is taken from and added to its findings. */
+
+import { HOOK_ALLOW_BYTES_MAX } from '../../bounds.js'
 import type { HooksTable } from '../../config/document.js'
 import { homeOfUid } from '../../confinement/host-texts.js'
 import { sha256Of } from '../../digest.js'
@@ -14,7 +16,7 @@ import { environmentRules } from '../../hookcheck/rules-environment.js'
 import { MEANING_RULES } from '../../hookcheck/rules-meaning.js'
 import { pinRules } from '../../hookcheck/rules-pins.js'
 import { PROBE_RULES } from '../../hookcheck/rules-probes.js'
-import { ALLOW_BYTES_MAX, type AllowEntry, allowPathOf, parseAllow, suppress } from '../../hookcheck/suppressions.js'
+import { type AllowEntry, allowPathOf, parseAllow, suppress } from '../../hookcheck/suppressions.js'
 import { askSystem, capabilitiesRule, type SystemAnswers } from '../../hookcheck/system-answers.js'
 import { gatherHookHost, type HookHostRequest } from '../../hooks/hook-host.js'
 import { type HooksLock, readLock } from '../../hooks/lock.js'
@@ -219,11 +221,14 @@ function allowFile(
     const [fault] = faults
     if (fault !== undefined)
       return { entries: [], problems: [`${path}: others can change ${fault.facts.path}: none of its entries holds`] }
-    const bytes = file.facts.type === 'file' ? file.read(0, ALLOW_BYTES_MAX + 1) : { errno: 'EISDIR' }
+    const bytes = file.facts.type === 'file' ? file.read(0, HOOK_ALLOW_BYTES_MAX + 1) : { errno: 'EISDIR' }
     if (isUnseen(bytes))
       return { entries: [], problems: [`${path} cannot be read (${bytes.errno}): none of its entries holds`] }
-    if (bytes.length > ALLOW_BYTES_MAX)
-      return { entries: [], problems: [`${path} has more than ${ALLOW_BYTES_MAX} bytes: none of its entries holds`] }
+    if (bytes.length > HOOK_ALLOW_BYTES_MAX)
+      return {
+        entries: [],
+        problems: [`${path} has more than ${HOOK_ALLOW_BYTES_MAX} bytes: none of its entries holds`],
+      }
     return parseAllow(bytes, path)
   } finally {
     file.close()

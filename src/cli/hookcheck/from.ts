@@ -1,5 +1,7 @@
 /** `--from claude FILE`: the hooks file on stdout, what has no counterpart on stderr. 0 all of it has one, 1 not all. */
+
 import { dirname, join } from 'node:path'
+import { HOOKCHECK_INPUT_BYTES_MAX } from '../../bounds.js'
 import { Refusal } from '../../errors.js'
 import { importClaude } from '../../hookcheck/import-claude.js'
 import type { ImportNote } from '../../hookcheck/import-command.js'
@@ -9,13 +11,11 @@ import { baseFolder } from '../own-folders.js'
 import { escapeLines, oneLine } from '../terminal-text.js'
 import { readInput } from './read-input.js'
 
-const BYTES_MAX = 16 * 1024 * 1024
-
 export async function importFrom(
   path: string,
   io: Pick<Io, 'env' | 'err'>,
 ): Promise<{ readonly text: string; readonly status: 0 | 1 }> {
-  const root = parsed(readInput(path, { what: 'the settings', bytesMax: BYTES_MAX }), path)
+  const root = parsed(readInput(path, { what: 'the settings', bytesMax: HOOKCHECK_INPUT_BYTES_MAX }), path)
   const home = io.env.HOME?.startsWith('/') ? io.env.HOME : null
   const config = baseFolder(io.env, 'XDG_CONFIG_HOME')
   const { hooks, notes } = await importClaude(root, {

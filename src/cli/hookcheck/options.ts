@@ -1,11 +1,13 @@
 /** Words of the command line → what an audit is to do and how its end is judged. Throws `bad-arguments`. Pure but for samples. */
+
 import { resolve } from 'node:path'
+import { HOOK_SAMPLE_BYTES_MAX } from '../../bounds.js'
 import { Refusal } from '../../errors.js'
 import type { Profile } from '../../hookcheck/context.js'
 import type { Sample } from '../../hookcheck/probe-run.js'
 import type { Threshold } from '../../hookcheck/report.js'
 import type { AllowEntry } from '../../hookcheck/suppressions.js'
-import { isJsonObject, type Json } from '../../json.js'
+import { isJsonObject, parsedOrNull } from '../../json.js'
 import { parseLimit } from '../limits.js'
 import type { Given } from '../parse.js'
 import { readInput } from './read-input.js'
@@ -64,24 +66,19 @@ export function probeBudget(given: Given): number {
   }
 }
 
-const SAMPLE_BYTES_MAX = 4 * 1024 * 1024
-
 export function samplesOf(given: Given, cwd: string): readonly Sample[] {
   return given.all('--sample').map(word => {
     const [, name = '', expected = ''] = /^(.+)=(proceed|block)$/s.exec(word) ?? []
     if (name === '') throw bad('--sample', `${JSON.stringify(word)}: write FILE=proceed or FILE=block`)
-    const bytes = readInput(resolve(cwd, name), { what: 'the sample', bytesMax: SAMPLE_BYTES_MAX })
+    const bytes = readInput(resolve(cwd, name), { what: 'the sample', bytesMax: HOOK_SAMPLE_BYTES_MAX })
     return { name, bytes, point: pointOf(bytes), expected: expected as Sample['expected'] }
   })
 }
 
+/** Null: broken on purpose, perhaps, and every hook is asked. */
 function pointOf(bytes: Uint8Array): string | null {
-  try {
-    const root = JSON.parse(Buffer.from(bytes).toString('utf8')) as Json
-    return isJsonObject(root) && typeof root.hook === 'string' ? root.hook : null
-  } catch {
-    return null // broken on purpose, perhaps: every hook is asked
-  }
+  const root = parsedOrNull(Buffer.from(bytes).toString('utf8'))
+  return isJsonObject(root) && typeof root.hook === 'string' ? root.hook : null
 }
 
 /** Options that mean nothing without another. */

@@ -1,5 +1,7 @@
 /** What the agent can write, from the words of the command line: the flags of a run, or the policy that explain printed. */
+
 import { resolve } from 'node:path'
+import { HOOKCHECK_INPUT_BYTES_MAX } from '../../bounds.js'
 import { cachePlace } from '../../confinement/cache-folder.js'
 import { fixFor, Refusal } from '../../errors.js'
 import { walkSteps } from '../../hooks/steps.js'
@@ -10,14 +12,12 @@ import {
   type WriteSetRequest,
   writeSetOfPolicy,
 } from '../../hooks/write-set.js'
-import { isJsonObject, type Json, type JsonObject } from '../../json.js'
+import { isJsonObject, type Json, type JsonObject, parsedOrNull } from '../../json.js'
 import { isUnseen, realFiles } from '../../paths/file-view.js'
 import { policyRequest } from '../confinement-options.js'
 import type { Io } from '../io.js'
 import type { Given } from '../parse.js'
 import { readInput } from './read-input.js'
-
-const POLICY_BYTES_MAX = 16 * 1024 * 1024
 
 /** Null: nobody said, and the audit has to assume. */
 export function writeSetRequest(given: Given, { cwd, env }: Pick<Io, 'cwd' | 'env'>): WriteSetRequest | null {
@@ -50,52 +50,54 @@ function mustExist({ path, source }: NamedPlace): void {
   )
 }
 
+type Landed = Parameters<typeof writeSetOfPolicy>[0]['workspace']
+
 function policyFile(path: string): WriteSetRequest {
-  const text = Buffer.from(readInput(path, { what: 'the policy', bytesMax: POLICY_BYTES_MAX })).toString('utf8')
-  const bad = (why: string): Refusal =>
-    new Refusal('bad-document', { file: path }, `--policy ${path}: ${why}; make it with harness explain --json -- true`)
-  const root = parsed(text)
+  const bytes = readInput(path, { what: 'the policy', bytesMax: HOOKCHECK_INPUT_BYTES_MAX })
+  const root = parsedOrNull(Buffer.from(bytes).toString('utf8'))
   if (!isJsonObject(root) || root.version !== 1 || !isJsonObject(root.policy))
-    throw bad('it is not what harness explain --json prints')
-  const { workspace, write, git_open: opened, cache, protect, bound_on_themselves: bound } = root.policy
-  const [landed] = rules([workspace ?? null])
-  const writes = [
-    ...rules(write),
-    ...rules(opened ?? []),
-    ...(cache === undefined || cache === null ? [] : rules([cache])),
-  ]
-  const protects = rules(protect)
-  if (landed === undefined || writes.includes(null) || protects.includes(null) || landed === null)
-    throw bad('its policy has no workspace, write and protect rules')
-  if (!Array.isArray(bound) || !bound.every(folder => typeof folder === 'string'))
-    throw bad('its policy does not say which folders are bound on themselves')
-  const present = [landed, ...writes.flatMap(rule => rule ?? [])]
-  for (const { path: place, identity } of present) {
-    const now = realFiles.lstat(place)
-    if (isUnseen(now) || now.dev !== identity.dev || now.ino !== identity.ino)
-      throw bad(`${place} is not what it was when the policy was printed`)
-  }
-  const request = writeSetOfPolicy({
-    workspace: landed,
-    writes: writes.flatMap(rule => rule ?? []),
-    protects: protects.flatMap(rule => rule ?? []),
-    selfBinds: bound as readonly string[],
-  })
+    throw badPolicy(path, 'it is not what harness explain --json prints')
+  const policy = policyOf(root.policy, path)
+  refuseStale([policy.workspace, ...policy.writes], path)
+  const request = writeSetOfPolicy(policy)
   const set = makeWriteSet(request, realFiles, { cwd: '/', platform: process.platform })
   const reach = reachOf(walkSteps(path, '/', realFiles), set)
   if (reach === null) return request
-  throw bad(`it lies in ${reach.root}, where the agent can write, so it says what the agent likes`)
+  const why = `it lies in ${reach.root}, where the agent can write, so it says what the agent likes`
+  throw badPolicy(path, why, 'keep it outside of that folder')
 }
 
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return null
+function badPolicy(path: string, why: string, fix = 'make it with harness explain --json -- true'): Refusal {
+  return new Refusal('bad-document', { file: path }, `--policy ${path}: ${why}; ${fix}`)
+}
+
+function policyOf(policy: JsonObject, path: string): Parameters<typeof writeSetOfPolicy>[0] {
+  const { workspace, write, git_open: opened, cache, protect, bound_on_themselves: selfBinds } = policy
+  const [landed] = rules([workspace ?? null])
+  const writes = [...rules(write), ...rules(opened ?? []), ...((cache ?? null) === null ? [] : rules([cache ?? null]))]
+  const protects = rules(protect)
+  if (landed === undefined || landed === null || !allThere(writes) || !allThere(protects))
+    throw badPolicy(path, 'its policy has no workspace, write and protect rules')
+  if (!isTexts(selfBinds)) throw badPolicy(path, 'its policy does not say which folders are bound on themselves')
+  return { workspace: landed, writes, protects, selfBinds }
+}
+
+function allThere(landed: readonly (Landed | null)[]): landed is readonly Landed[] {
+  return !landed.includes(null)
+}
+
+function isTexts(value: Json | undefined): value is readonly string[] {
+  return Array.isArray(value) && value.every(text => typeof text === 'string')
+}
+
+/** A place that is another one by now was not what the policy is about. */
+function refuseStale(places: readonly Landed[], path: string): void {
+  for (const { path: place, identity } of places) {
+    const now = realFiles.lstat(place)
+    if (isUnseen(now) || now.dev !== identity.dev || now.ino !== identity.ino)
+      throw badPolicy(path, `${place} is not what it was when the policy was printed`)
   }
 }
-
-type Landed = Parameters<typeof writeSetOfPolicy>[0]['workspace']
 
 /** Null for each item that is not a landed rule; a list with one null where there is no list. */
 function rules(value: Json | undefined): readonly (Landed | null)[] {

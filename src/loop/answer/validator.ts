@@ -3,7 +3,7 @@
  * schema gets it as it was written; what is checked here is the operator's own schema, whatever an endpoint makes of it.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { ANSWER_PROBLEMS_TOLD_MAX } from '../../bounds.js'
+import { ANSWER_DECIDE_MS, ANSWER_EXPLAIN_MS, ANSWER_PROBLEMS_TOLD_MAX } from '../../bounds.js'
 import { Refusal } from '../../errors.js'
 import type { JsonObject } from '../../json.js'
 import { type Dialect, dialectOf, isKnownKeyword, withoutExtensions } from './dialects.js'
@@ -41,7 +41,7 @@ export async function openAnswerSchema(bytes: Uint8Array, file: string): Promise
       const twice = text === undefined ? null : repeatedKey(text)
       if (twice !== null) return [`the answer: the key ${JSON.stringify(twice)} stands twice in one object`]
       try {
-        const fits = withinTime(DECIDE_MS, () => decide(value))
+        const fits = withinTime(ANSWER_DECIDE_MS, () => decide(value))
         if (fits === null) return [TOO_SLOW]
         if (fits.value === true) return []
         explain ??= dialect.thorough.compile(withoutExtensions(document.schema, schemasIn))
@@ -54,15 +54,11 @@ export async function openAnswerSchema(bytes: Uint8Array, file: string): Promise
   }
 }
 
-/** Milliseconds of our own time: nothing else of the run goes on while an answer is judged, its deadline and Esc included. */
-const DECIDE_MS = 2_000
-const EXPLAIN_MS = 500
-
-const TOO_SLOW = `the answer could not be checked within ${DECIDE_MS} ms: give a smaller or a flatter one`
+const TOO_SLOW = `the answer could not be checked within ${ANSWER_DECIDE_MS} ms: give a smaller or a flatter one`
 
 /** Every misfit; null: there was no time to find them all. */
 function allOf(explain: ValidateFunction, value: JsonObject): readonly ErrorObject[] | null {
-  return withinTime(EXPLAIN_MS, () => explain(value)) === null ? null : (explain.errors ?? [])
+  return withinTime(ANSWER_EXPLAIN_MS, () => explain(value)) === null ? null : (explain.errors ?? [])
 }
 
 /** Held against the schema of schemas; the deepest place says most. */
