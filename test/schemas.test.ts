@@ -24,7 +24,7 @@ const PUBLISHED: readonly (SchemaRequest & { readonly name: string })[] = [
     type: 'ExecRecord',
     title: 'Outcome record',
     description:
-      'The one line that `harness exec` writes to `--outcome-fd` or `--outcome-file`: how the command ended, or why it was not started.',
+      'The one line that `harness exec` writes to `--outcome-fd` or `--outcome-file`: how the command ended, why it was not started, or that it was left.',
   },
   {
     name: 'doctor',
@@ -149,9 +149,10 @@ t.test('an event of a delegate is held to the same', async t => {
 })
 
 t.test('outcome records', async t => {
-  const [ended, refused] = RECORDS
+  const [ended, refused, left] = RECORDS
   holds(t, 'outcome', outcomeProblem, ended)
   holds(t, 'refused', outcomeProblem, refused)
+  holds(t, 'left', outcomeProblem, left)
   t.type(outcomeProblem({ ...ended, ...refused }), 'string', 'one of both')
 })
 

@@ -1,6 +1,8 @@
 /** `harness exec`, `explain`, `tools`, `emulate` and `completion` as programs. */
 import {
+  chmodSync,
   closeSync,
+  cpSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -9,11 +11,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
 import t from 'tap'
 import { needs } from '../../test/support/needs.js'
+import { outcomeProblem } from '../../test/support/schemas.js'
 import { harness, harnessBin, scratch } from '../support/harness.js'
 
 const confined = { skip: needs('bubblewrap') }
@@ -336,6 +339,50 @@ t.test('TERM, INT and HUP of us end the command, which may clean up first', conf
     t.equal(ran.exitCode, status, `${signal}: ${ran.stderr}`)
     t.equal(readFileSync(join(ws.path, 'out/bye'), 'utf8'), 'bye\n')
     for (const name of ['up', 'bye']) await execa('rm', [join(ws.path, 'out', name)])
+  }
+})
+
+t.test('a second INT leaves at once, and the record says so', confined, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  mkdirSync(join(ws.path, 'out'))
+  const file = join(ws.path, 'outcome.json')
+  const command = 'trap "" TERM; echo up > out/up; while :; do sleep 0.05; done'
+  const words = ['exec', '--outcome-file', file, '--process-write-subtree', 'out', '--', 'sh', '-c', command]
+  const child = execa(process.execPath, [harnessBin, ...words], { cwd: ws.path, reject: false, stdin: 'ignore' })
+  while (!existsSync(join(ws.path, 'out/up'))) await sleep(20)
+  child.kill('SIGINT')
+  await sleep(100)
+  child.kill('SIGINT')
+  const { exitCode, durationMs } = await child
+  t.equal(exitCode, 130)
+  t.ok(durationMs < 20_000)
+  const record = JSON.parse(readFileSync(file, 'utf8'))
+  t.match(record, { version: 1, left: { status: 130, reason: /left before/ } })
+  t.equal(outcomeProblem(record), null)
+})
+
+const ORDINARY = 4_711
+
+t.test('without room for its threads it is refused, in time', { skip: needs('linux', 'root', 'setpriv') }, async t => {
+  const ws = scratch()
+  t.teardown(ws.remove)
+  chmodSync(ws.path, 0o777)
+  // The project may lie where this user may not read. With less than 8 left Node does not come to our first line.
+  const bin = join(ws.path, 'bin')
+  cpSync(dirname(harnessBin), bin, { recursive: true })
+  const limited = ['--reuid', `${ORDINARY}`, '--regid', `${ORDINARY}`, '--clear-groups', 'prlimit', '--nproc=13', '--']
+  for (const confine of ['auto', 'landlock']) {
+    const words = [...limited, process.execPath, join(bin, 'harness.cjs'), 'exec', '--confine', confine, '--', 'true']
+    const ran = await execa('setpriv', words, {
+      ...{ cwd: ws.path, reject: false, stdin: 'ignore', timeout: 30_000, extendEnv: false },
+      env: { PATH: process.env.PATH ?? '', HOME: ws.path },
+    })
+    t.equal(ran.exitCode, 125, ran.stderr)
+    t.match(
+      ran.stderr,
+      /^refused \[over-bound\] this user may have 13 processes and threads.*nothing was started.*ulimit -u/,
+    )
   }
 })
 

@@ -1,7 +1,7 @@
 /** What `exec` says on stderr of a command that has run, after how it ended: one line each, without our name in front. Pure. */
-import { KILL_PROOF_MS } from '../bounds.js'
 import { denialText } from '../network/denial-text.js'
 import type { Outcome } from '../outcome.js'
+import { TREE_LEFT } from '../supervise/ended-facts.js'
 import { escapeLines } from './terminal-text.js'
 
 /** Empty: there is nothing to add. */
@@ -18,5 +18,3 @@ export function execRemarks({
     ...failures.map(({ stream, errno }) => `${stream} could not be passed on to its end (${errno})`),
   ]
 }
-
-const TREE_LEFT = `something of the command was still there ${KILL_PROOF_MS / 1_000} s after KILL: it waits in the kernel, for a disk, a server or a thaw, and ends when that does`

@@ -13,6 +13,7 @@ import { plainExec, plainHookcheck } from './plain-words.js'
 import { printJson } from './print.js'
 import { garbledWord, refuseGarbledFolders } from './raw-words.js'
 import { escapeLines } from './terminal-text.js'
+import { refuseWithoutThreads } from './thread-room.js'
 
 /** What a program does with its words, and which statuses it has for what is not its command's own ending. */
 interface Program {
@@ -87,6 +88,7 @@ async function run(program: Program, words: readonly string[], io: Io): Promise<
     const garbled = garbledWord(words)
     if (garbled !== null) throw garbled
     refuseGarbledFolders(io.env)
+    refuseWithoutThreads(io.env.UV_THREADPOOL_SIZE)
     return await program.run(words, io)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -32,8 +32,18 @@ export interface RefusedRecord {
   }
 }
 
+/** What `exec` says where it was left before it had seen the command end, which dies with it. */
+export interface LeftRecord {
+  readonly version: 1
+  readonly left: {
+    /** Exit status of `exec`: 130 on a second Ctrl-C. */
+    readonly status: number
+    readonly reason: string
+  }
+}
+
 /** The one line of an outcome record; `native-profiles/outcome.schema.json` describes it. */
-export type ExecRecord = EndedRecord | RefusedRecord
+export type ExecRecord = EndedRecord | RefusedRecord | LeftRecord
 
 export interface OutcomeSink {
   /**
@@ -54,10 +64,11 @@ export function openOutcomeSink(given: Given, io: Pick<Io, 'cwd' | 'err'>): Outc
 
 function sinkOn(fd: number, err: Io['err']): OutcomeSink {
   let open = true
-  return {
+  const sink: OutcomeSink = {
     write(record) {
       if (!open) return
       open = false
+      process.off('exit', left)
       try {
         writeAll(fd, Buffer.from(`${JSON.stringify(record)}\n`))
       } catch (error) {
@@ -69,7 +80,13 @@ function sinkOn(fd: number, err: Io['err']): OutcomeSink {
       }
     },
   }
+  // Whoever reads it may be waiting for a line: an empty record is what a KILL of us alone leaves.
+  const left = (status: number): void => sink.write({ version: 1, left: { status, reason: LEFT } })
+  process.once('exit', left)
+  return sink
 }
+
+const LEFT = 'left before the command was seen to end: it was killed with everything that it had started'
 
 /** A full disk takes a part of it first and refuses the rest. */
 function writeAll(fd: number, bytes: Buffer): void {

@@ -239,6 +239,17 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
       podman: 'raise --pids-limit, or end some processes',
     },
   },
+  'no-cap-kill': {
+    text: /could not be ended, because uid 0 has no CAP_KILL here/,
+    probe: 'CAP_KILL',
+    cause: 'the workspace belongs to another user, as whom commands run, and uid 0 may end nothing of other users here',
+    fix: {
+      host: 'give uid 0 CAP_KILL (CapabilityBoundingSet of a systemd unit), or run as the user who owns the workspace',
+      docker: '--cap-add KILL beside --cap-drop, or --user UID of the workspace’s owner',
+      podman: '--cap-add KILL beside --cap-drop, or --user UID of the workspace’s owner',
+      kubernetes: 'capabilities: add: [KILL] in the securityContext, or runAsUser of the workspace’s owner',
+    },
+  },
   memory: {
     text: /ENOMEM|Cannot allocate memory/,
     probe: 'memory',

@@ -1,6 +1,11 @@
 /** A process that has ended, in the words of an outcome. */
+
+import { KILL_PROOF_MS } from '../bounds.js'
 import type { Outcome } from '../outcome.js'
 import type { Ended } from './supervised.js'
+
+/** What `tree_left` means, for a person. */
+export const TREE_LEFT = `something of the command was still there ${KILL_PROOF_MS / 1_000} s after KILL: it waits in the kernel, for a disk, a server or a thaw, and ends when that does`
 
 /** What an outcome says of it however it was held; how it ended is for whoever held it to say. */
 export function endedFacts(ended: Ended) {

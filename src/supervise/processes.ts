@@ -66,6 +66,24 @@ function tasksIn(pid: number, uid: number): number {
   return Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 1)
 }
 
+/** A limit that is higher says nothing of what a command needs, and those of a user who has as many are not counted. */
+const TASKS_FEW = 512
+
+/**
+ * How many more threads and processes the limit on those of our user leaves us (RLIMIT_NPROC), null where it does not bind: it is
+ * high, cannot be told, or we are uid 0. Linux.
+ */
+export function tasksLeft(): { readonly limit: number; readonly left: number } | null {
+  const uid = process.getuid?.() ?? 0
+  if (uid === 0 || process.platform !== 'linux') return null
+  try {
+    const limit = Number(/^Max processes\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1] ?? Infinity)
+    return limit > TASKS_FEW ? null : { limit, left: limit - tasksOf(uid) }
+  } catch {
+    return null
+  }
+}
+
 /**
  * Numbers from `first` to `last` that processes or threads have now. One question each, so it is for few; for those it costs
  * a part of listing all processes there are.

@@ -12,6 +12,7 @@ import type { Json, JsonObject } from '../json.js'
 import { denialText } from '../network/denial-text.js'
 import type { Ending, NetworkDenial, Outcome } from '../outcome.js'
 import { renderCaptured } from '../supervise/bounded-output.js'
+import { TREE_LEFT } from '../supervise/ended-facts.js'
 import { type PtyKeys, SIZE_DEFAULT } from '../supervise/pty.js'
 import { failure, refused } from './failures.js'
 import { type Hint, type HintPolicy, hintsFor } from './hints.js'
@@ -119,6 +120,7 @@ function told(outcome: Outcome, { tool, argv, wallMs, context }: Launched): Tool
       : hintsFor(`${stdout.text}\n${stderr.text}`, { ...tool.hints, boundary: outcome.confinement.boundary })),
     ...(outcome.network_denied ?? []).slice(0, DENIALS_HINTED_MAX).map(denialHint),
     ...(outcome.output_held ? [LEFT_BEHIND] : []),
+    ...(outcome.tree_left === undefined ? [] : [IN_THE_KERNEL]),
   ]
   for (const { rule, text } of hints) context.emit({ kind: 'confinement-hint', call_id: context.callId, rule, text })
   const note = noteOf(ending)
@@ -138,6 +140,7 @@ function told(outcome: Outcome, { tool, argv, wallMs, context }: Launched): Tool
       survivors_killed: outcome.survivors_killed,
       hints: hints.map(hint => hint.text),
       ...(note === null ? {} : { note }),
+      ...(outcome.tree_left === undefined ? {} : { tree_left: true }),
       ...(outcome.tampered.length === 0 ? {} : { tampered: outcome.tampered }),
     },
     failed: ending.kind !== 'exited' && ending.kind !== 'signalled',
@@ -157,6 +160,9 @@ const LEFT_BEHIND: Hint = {
   rule: 'tree-ends',
   text: 'hint: a process that the command left behind still held its output, and was ended: nothing outlives the command that started it',
 }
+
+/** What it was doing it may still do once the kernel lets it go on. */
+const IN_THE_KERNEL: Hint = { rule: 'tree-ends', text: `hint: ${TREE_LEFT}` }
 
 function endingAsJson(ending: Ending): Json {
   return { ...ending }

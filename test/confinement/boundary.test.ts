@@ -171,6 +171,11 @@ t.test('what bubblewrap says and what to do about it', async t => {
     ],
     ['bwrap: Creating new namespace failed: Operation not permitted', 'namespaces', /--user 1000:1000/],
     ['bwrap: Creating new namespace failed: Resource temporarily unavailable', 'processes', /ulimit -u/],
+    [
+      'what runs as uid 1000 could not be ended, because uid 0 has no CAP_KILL here: keep it (--cap-add KILL), or run as that user',
+      'CAP_KILL',
+      /as whom commands run.*run as the user/,
+    ],
     ["bwrap: Can't find source path /ws/g: No such file or directory", 'folders', /try again/],
     ["bwrap: Can't mount proc on /newroot/proc: Cannot allocate memory", 'memory', /used up/],
     ['/usr/bin/bwrap could not be started: EMFILE', 'open files', /ulimit -n/],

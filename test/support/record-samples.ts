@@ -3,7 +3,7 @@
  * without its sample does not compile, and a sample that the published schema does not describe fails a test.
  */
 
-import type { EndedRecord, RefusedRecord } from '../../src/cli/outcome-sink.js'
+import type { EndedRecord, LeftRecord, RefusedRecord } from '../../src/cli/outcome-sink.js'
 import type { DoctorReport } from '../../src/confinement/doctor/report.js'
 import type { HarnessEvent, HookDecision, Stop } from '../../src/events.js'
 import type { AppliedConfinement, Ending, OutcomeRecord } from '../../src/outcome.js'
@@ -233,9 +233,10 @@ export const EVENTS: ByKind<HarnessEvent> = {
   session: { kind: 'session', id: '18d06ae681443bb4-0019ed82', path: '/s/18d06ae681443bb4-0019ed82.jsonl' },
 }
 
-export const RECORDS: readonly [Required<EndedRecord>, RefusedRecord] = [
+export const RECORDS: readonly [Required<EndedRecord>, RefusedRecord, LeftRecord] = [
   { version: 1, ...OUTCOME, nowhere: [{ stream: 'stdout', bytes: 3 }] },
   { version: 1, refused: { code: 'program-missing', reason: 'no such program', details: { program: 'x' } } },
+  { version: 1, left: { status: 130, reason: 'left' } },
 ]
 
 export const HEADER: Required<HeaderLine> = {

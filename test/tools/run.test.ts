@@ -83,6 +83,15 @@ t.test('a result has the eight keys of the contract and the five of ours', async
   t.same(requests, [{ argv: ['node', '-v'], purpose: 'tool', callId: 'c1', emit, wallMs: 600_000, signal }])
 })
 
+t.test('what could not be seen to end is told', async t => {
+  const { told, events } = await ran(
+    { argv: ['node'] },
+    outcome({ kind: 'timed-out', limit_ms: 50 }, { tree_left: true }),
+  )
+  t.match(told.output, { tree_left: true, hints: [/waits in the kernel/] })
+  t.match(events, [{ kind: 'confinement-hint', rule: 'tree-ends' }])
+})
+
 const ENDINGS: readonly { name: string; ending: Ending; failed: boolean; has: JsonObject; note?: RegExp }[] = [
   { name: 'exit 1 is a result', ending: { kind: 'exited', status: 1 }, failed: false, has: { exit: 1 } },
   {
