@@ -112,7 +112,7 @@ function refuseInside(workspace: string, file: string): void {
   const landing = land(workspace, { cwd: '/' })
   if (landing instanceof Refusal || !landing.exists) return
   const what = 'the configuration file'
-  const index = indexControlFiles([{ path: file, what }], '/')
+  const index = indexControlFiles([{ path: file, what: `${what} (XDG_CONFIG_HOME, else HOME)` }], '/')
   if (index instanceof Refusal) throw index
   const place = { path: landing.landed, identity: landing.identity }
   if (controlFileWithin(index, place, landing.steps) === null) return

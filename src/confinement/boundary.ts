@@ -35,9 +35,11 @@ export type { BoundaryRequest, RunRequest }
  */
 export async function openBoundary(options: BoundaryRequest): Promise<Boundary | Refusal> {
   try {
-    const facts = await factsForChoice(options.confine, options.facts)
-    const names = chooseBoundary(options.confine, facts)
+    const asked = await factsForChoice(options.confine, options.facts)
+    const names = chooseBoundary(options.confine, asked)
     if (names instanceof Refusal) return names
+    // What an earlier boundary of this process has come to is where this one begins.
+    const facts = proved(asked, names) === 'landlock' ? await withLandlock(asked) : asked
     const policy = landPolicy(options.request, facts)
     const rules = launchFolderRules(policy, options.request, facts)
     if (rules instanceof Refusal) return rules

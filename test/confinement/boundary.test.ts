@@ -226,6 +226,8 @@ async function open(
   return {
     opened,
     events,
+    folder,
+    path,
     run: () =>
       opened instanceof Boundary
         ? opened.run({ argv: ['nothing'], purpose: 'exec', signal: new AbortController().signal })
@@ -329,6 +331,17 @@ t.test('auto comes to Landlock, and the record says so', { skip: needs('linux', 
     t.equal(opened.confinement.boundary, 'landlock')
     t.ok(opened.confinement.gaps.length > 0, 'with what it does not hold')
     await opened.close()
+  }
+  const first = await open('auto', fails(NO_SANDBOX[0]))
+  const facts = { ...(await readHostFacts()), bwrap: { path: first.path }, cgroup: {} }
+  for (const probe of ['now', 'launch'] as const) {
+    const again = await openBoundary({
+      ...{ confine: 'auto', facts, runId: '00112233aabbccdd', onEvent: () => undefined, probe },
+      request: request(join(first.folder, 'ws')),
+    })
+    if (!(again instanceof Boundary)) throw again
+    t.equal(again.confinement.boundary, 'landlock', `the next one of this process, probe ${probe}`)
+    await again.close()
   }
   const { opened } = await open('auto', fails(NO_SANDBOX[0]), 'now', { abi: 0 })
   t.match(opened, {
