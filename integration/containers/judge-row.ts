@@ -35,12 +35,26 @@ function factProblems(row: Row, facts: RowFacts): readonly string[] {
     ...differing('harness exec ends with', facts.exec.status, row.rung === null ? 125 : 0),
     ...differing('harness exec is confined by', facts.exec.record?.confinement.boundary ?? null, row.rung),
     ...differing('doctor stands in', facts.doctor?.boundary ?? null, row.rung),
-    ...differing('doctor ends with', facts.doctorStatus, row.doctor ?? 0),
+    ...differing('doctor ends with', facts.doctorStatus, row.doctor ?? 0).map(line => `${line}${unheld(facts.doctor)}`),
     ...(judged?.broken ?? []).map(line => `got through: ${line}`),
     ...other.map(line => `claims are not the table’s: ${line}`),
     ...differing('the main job ends with', facts.demo.status, row.rung === null ? 1 : 0),
     ...differing('the main job is done in a boundary', facts.demo.confined, row.rung !== null),
   ]
+}
+
+/** What was asked for and was not seen to hold, in short. */
+function unheld(report: RowFacts['doctor']): string {
+  if (report === null) return ': no report'
+  const { boundaries, guarantees, limits, machine_checks } = report
+  const named = [
+    ...boundaries.map(check => ({ ...check, name: check.boundary })),
+    ...guarantees.map(check => ({ ...check, name: check.guarantee })),
+    ...limits.map(check => ({ ...check, name: check.limit })),
+    ...machine_checks,
+  ]
+  const open = named.filter(({ asked, status }) => asked && status !== 'held')
+  return open.map(({ name, status, why }) => `; ${name} ${status}: ${why.slice(0, 160)}`).join('')
 }
 
 /** `run` has to have run. */
