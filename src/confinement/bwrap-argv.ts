@@ -67,8 +67,9 @@ function namespaces({ boundary, facts, policy }: BwrapRequest): string[] {
     // It writes below /proc/sys, which is read-only where the weaker rung is needed; there the system-call filter alone
     // keeps further user namespaces away.
     boundary === 'bubblewrap' && !policy.nesting ? ['--disable-userns'] : [],
-    // A container's name is no secret of the machine, and engines forbid sethostname(2) even where the rest is allowed.
-    facts.container ? [] : ['--hostname', HOSTNAME_INSIDE],
+    // A container's name is no secret of the machine, and filters of engines and service managers forbid sethostname(2) even
+    // where they allow the rest.
+    facts.container || facts.filtered ? [] : ['--hostname', HOSTNAME_INSIDE],
   ].flat()
 }
 

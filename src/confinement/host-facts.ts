@@ -112,6 +112,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     boundSockets: readBoundSockets(),
     pid1WithoutInit: process.pid === 1,
     container: existsSync('/.dockerenv') || existsSync('/run/.containerenv'),
+    filtered: /^Seccomp:\s*2$/m.test(text('/proc/self/status')),
     installHint: installCommand(text('/etc/os-release'), process.getuid?.() ?? 0),
   })
 }

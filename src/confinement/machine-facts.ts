@@ -59,6 +59,8 @@ export interface HostFacts {
   readonly pid1WithoutInit: boolean
   /** True where a container engine says so (/.dockerenv, /run/.containerenv); its host name is its own, not the machine's. */
   readonly container: boolean
+  /** True where a system-call filter is around us (proc_pid_status(5), `Seccomp`): an engine's, or a service manager's. */
+  readonly filtered: boolean
   /** Text that tells this machine to its owner's package manager: the one command that installs bubblewrap. */
   readonly installHint: string
 }

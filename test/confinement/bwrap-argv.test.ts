@@ -103,8 +103,11 @@ t.test('always: namespaces, lifetime, no capability, a filter', async t => {
 })
 
 t.test('a container keeps its own name, and the weaker rung leaves the settings of the kernel alone', async t => {
-  const request = { ...base, facts: { ...DEBIAN, container: true } }
-  t.notOk(bwrapArgv(request).args.includes('--hostname'), 'engines forbid sethostname(2)')
+  for (const fact of [{ container: true }, { filtered: true }])
+    t.notOk(
+      bwrapArgv({ ...base, facts: { ...DEBIAN, ...fact } }).args.includes('--hostname'),
+      'sethostname(2) is forbidden',
+    )
   t.ok(bwrapArgv(base).args.includes('--hostname'))
   t.notOk(bwrapArgv({ ...base, boundary: 'bubblewrap-hostproc' }).args.includes('--disable-userns'))
 })

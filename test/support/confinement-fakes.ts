@@ -31,6 +31,7 @@ export const DEBIAN: HostFacts = {
   cgroup: {},
   pid1WithoutInit: false,
   container: false,
+  filtered: false,
   boundSockets: [],
   installHint: 'apt-get install bubblewrap',
 }
