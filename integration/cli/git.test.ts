@@ -53,6 +53,27 @@ t.test('exec commits with the grant and not without it', { skip }, async t => {
   t.match(unknown, { status: 125, stderr: /git-commit is the one there is/ })
 })
 
+t.test('hooks that settings name are covered wherever those settings are', { skip }, async t => {
+  const { root, ws } = repository(t)
+  mkdirSync(join(ws, 'hk'))
+  mkdirSync(join(root, 'xdg/git'), { recursive: true })
+  const settings = `[core]\n\thooksPath = ${ws}/hk\n`
+  writeFileSync(join(root, 'xdg/git/config'), settings)
+  writeFileSync(join(root, 'mine'), settings)
+  const plant = ['exec', ...WRITE, '--', 'sh', '-c', 'echo x > hk/post-commit']
+  for (const [name, value] of [
+    ['XDG_CONFIG_HOME', join(root, 'xdg')],
+    ['GIT_CONFIG_GLOBAL', join(root, 'mine')],
+    ['GIT_CONFIG_SYSTEM', join(root, 'mine')],
+  ] as const) {
+    const env = { [name]: value }
+    t.match(await harness(plant, { cwd: ws, env }), { status: 2, stderr: /Read-only file system/ }, name)
+    const told = await harness(['explain', ...WRITE, '--', 'true'], { cwd: ws, env })
+    t.match(told.stdout, /\/hk.*git/, `${name}: explain`)
+  }
+  t.equal((await harness(plant, { cwd: ws })).status, 0, 'named by nobody it is a folder like any other')
+})
+
 t.test('explain says what is opened and what holds', { skip }, async t => {
   const { ws } = repository(t)
   const words = ['explain', '--grant', 'git-commit', '--protect-strict', ...WRITE]

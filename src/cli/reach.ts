@@ -1,4 +1,5 @@
 /** What the file tools may reach: from the landed policy where a boundary stands, from the flags alone where none does. */
+import type { GitUser } from '../confinement/machine-facts.js'
 import { landAsked, landHides } from '../confinement/policy-hides.js'
 import { everyHome } from '../confinement/policy-host.js'
 import { refuseWritableLinks } from '../confinement/policy-reach.js'
@@ -18,7 +19,7 @@ export interface ReachOptions {
   /** `GLOB=SCOPE` as given, in order. */
   readonly writeScope: readonly string[]
   readonly cwd: string
-  readonly facts: Pick<HostFacts, 'homes' | 'pointedPlaces'>
+  readonly facts: GitUser & Pick<HostFacts, 'pointedPlaces'>
 }
 
 /** Throws the refusal of the first path or rule that cannot be honoured. */
@@ -35,6 +36,7 @@ export function fileReach({ request, policy, writeScope, cwd, facts }: ReachOpti
     protectedNames: protectedNames(request.unprotect),
     controlFiles: policy === null ? NO_CONTROL_FILES : controls,
     homes: facts.homes,
+    gitSettings: facts.gitSettings,
     writeScopeLayers: [writeScope.map(parseWriteScope)],
     canWrite: policy !== null,
   }

@@ -8,6 +8,7 @@ import { errnoOf, Refusal } from '../errors.js'
 import { isWithin, land } from '../paths/resolve.js'
 import { configPlaces, gitSettings } from './git-config.js'
 import { pathIn, readBounded } from './git-files.js'
+import type { GitUser } from './machine-facts.js'
 
 /** One repository seen from its working tree. */
 export interface Repository {
@@ -55,11 +56,12 @@ export function repositoriesAbove(folder: string): Repository[] {
 /**
  * Places outside the git folder that its settings make git read or run: `core.hooksPath`, `include.path`, the programs of
  * its commands, and the targets of links at `hooks`, `config` and `info/attributes`. Absolute, unlanded, whether they exist or
- * not; only a word that is no path and names no script has to be an executable file. `homes` are what `~` may mean.
+ * not; only a word that is no path and names no script has to be an executable file.
  */
-export function placesNamedBy({ gitDir, commonDir, worktree }: Repository, homes: readonly string[]): string[] {
+export function placesNamedBy({ gitDir, commonDir, worktree }: Repository, user: GitUser): string[] {
   const named: string[] = []
-  const settings = userSettings(homes)
+  const { homes } = user
+  const settings = userSettings(user)
   for (const folder of new Set([gitDir, commonDir])) {
     for (const name of ['hooks', 'config', 'config.worktree', 'info/attributes', 'objects/info/alternates']) {
       const landing = land(join(folder, name), { cwd: '/' })
@@ -77,12 +79,12 @@ export function placesNamedBy({ gitDir, commonDir, worktree }: Repository, homes
  * The place that git reads or runs and that the file at `path` (landed, there or not) is or lies in: a git folder, or what
  * the settings of a repository around it or of the user name. Null where it is none.
  */
-export function gitPlaceOf(path: string, homes: readonly string[]): string | null {
+export function gitPlaceOf(path: string, user: GitUser): string | null {
   const folder = dirname(path)
   const gitFolder = gitFolderAround(folder) ?? gitFolderMadeBy(path)
   if (gitFolder !== null) return gitFolder
-  const named = repositoriesAbove(folder).flatMap(repository => placesNamedBy(repository, homes))
-  return [...named, ...placesOfUser(homes)].map(landedOr).find(place => isWithin(path, place)) ?? null
+  const named = repositoriesAbove(folder).flatMap(repository => placesNamedBy(repository, user))
+  return [...named, ...placesOfUser(user)].map(landedOr).find(place => isWithin(path, place)) ?? null
 }
 
 /** A folder that git would take for a repository once a file stands at `path`: planted, it runs what its config names. */
@@ -103,14 +105,15 @@ function landedOr(path: string): string {
 }
 
 /** Files with the settings of the user and the machine, which git reads before those of any repository (git-config(1), FILES). */
-function userSettings(homes: readonly string[]): string[] {
-  return ['/etc/gitconfig', ...homes.flatMap(home => [`${home}/.config/git/config`, `${home}/.gitconfig`])]
+function userSettings({ homes, gitSettings }: GitUser): string[] {
+  const ofHomes = homes.flatMap(home => [`${home}/.config/git/config`, `${home}/.gitconfig`])
+  return [...new Set(['/etc/gitconfig', ...ofHomes, ...gitSettings])]
 }
 
 /** What the settings of the user and the machine name, for any repository: those files, and places that are no relative ones. */
-export function placesOfUser(homes: readonly string[]): string[] {
-  const files = userSettings(homes)
-  return [...new Set([...files, ...placesInSettings(files, { homes, worktree: null })])]
+export function placesOfUser(user: GitUser): string[] {
+  const files = userSettings(user)
+  return [...new Set([...files, ...placesInSettings(files, { homes: user.homes, worktree: null })])]
 }
 
 /** Files that one set of settings may include; git itself stops at a depth of 10. */
@@ -122,10 +125,10 @@ const INCLUDES_MAX = 100
  */
 export function placesInTree(
   worktree: string,
-  { homes, commonDir }: { readonly homes: readonly string[]; readonly commonDir: string | null },
+  { commonDir, ...user }: GitUser & { readonly commonDir: string | null },
 ): string[] {
-  const settings = [...userSettings(homes), ...(commonDir === null ? [] : [join(commonDir, 'config')])]
-  const places = placesInSettings(settings, { homes, worktree, sure: true })
+  const settings = [...userSettings(user), ...(commonDir === null ? [] : [join(commonDir, 'config')])]
+  const places = placesInSettings(settings, { homes: user.homes, worktree, sure: true })
   return [...new Set(places)].filter(place => place !== worktree && isWithin(place, worktree))
 }
 

@@ -17,6 +17,7 @@ import { executingPairs, gitSettings } from './git-config.js'
 import { listed, lstatOrNull, readBounded, signOf, targetOf } from './git-files.js'
 import { placesInTree } from './git-guard.js'
 import { GIT_NAMES, isOfGit, questionOf, type Role, roleBelow } from './git-roles.js'
+import type { GitUser } from './machine-facts.js'
 import { sameFiles } from './same-files.js'
 import { isAside } from './set-aside.js'
 
@@ -30,13 +31,11 @@ export interface Obeyed {
   readonly mark: string
 }
 
-export interface LookOptions {
+export interface LookOptions extends GitUser {
   /** Where a pointer may lead: landed grants and opened git folders. What lies there is looked at in turn. */
   readonly roots: readonly string[]
   /** Landed paths that no process can have changed: a pointer into one of them leads to what was there. */
   readonly covered: ReadonlySet<string>
-  /** Home folders of the user, whose settings git reads. */
-  readonly homes: readonly string[]
   /** Directory entries that are looked at, over all folders of this look. */
   readonly entriesMax: number
   /** Makes a folder listable that is not; false: it stays as it is. Absent: none is. */
@@ -119,9 +118,9 @@ export class GitLook {
    * those in `commonDir`. What the tree of that one has as well, byte for byte and covered, is what it has checked out.
    */
   tree(worktree: string, commonDir: string | null = null): this {
-    const { covered, homes } = this.options
+    const { covered, homes, gitSettings } = this.options
     const known = commonDir !== null && isIn(join(commonDir, 'config'), covered) ? commonDir : null
-    for (const place of placesInTree(worktree, { homes, commonDir: known })) {
+    for (const place of placesInTree(worktree, { homes, gitSettings, commonDir: known })) {
       const sign = signOf(place)
       if (sign === '' || isAside(place) || isIn(place, covered) || !this.#isInside(place)) continue
       const twin = known === null ? null : join(dirname(known), relative(worktree, place))

@@ -1,5 +1,5 @@
 /** Pure readings of the kernel's and the system's text files, so that any machine can be described in a test. */
-import { resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { isWithin } from '../paths/resolve.js'
 import { MOVED_BASES, REGISTRY_SETTINGS, SECRET_VARIABLES } from './secret-names.js'
 import type { HostFacts } from './types.js'
@@ -154,3 +154,29 @@ export function pointedPlaces(
   )
   return [...pointed, ...settings]
 }
+
+/**
+ * Settings that git reads besides those of a repository, of `~` and of /etc: what `GIT_CONFIG_GLOBAL`, `XDG_CONFIG_HOME` and
+ * `GIT_CONFIG_SYSTEM` name (git(1), git-config(1)), and those of a git that is installed in another place than /usr: `etc/gitconfig`
+ * beside its `bin`, and what Apple ships. All that may count, whichever of them a git takes.
+ */
+export function gitSettingsFiles(
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+  pathFolders: readonly string[],
+): string[] {
+  const named = [env.GIT_CONFIG_GLOBAL, env.GIT_CONFIG_SYSTEM].filter(isPlace)
+  const moved = [env.XDG_CONFIG_HOME].filter(isPlace).map(base => `${base}/git/config`)
+  const installed = pathFolders
+    .filter(folder => basename(folder) === 'bin')
+    .map(bin => join(dirname(bin), 'etc/gitconfig'))
+  return [...new Set([...[...named, ...moved].map(place => resolve(cwd, place)), ...installed, ...APPLE_GIT_SETTINGS])]
+}
+
+function isPlace(value: string | undefined): value is string {
+  return value !== undefined && value !== '' && !value.includes('\0')
+}
+
+const APPLE_GIT_SETTINGS = ['/Library/Developer/CommandLineTools', '/Applications/Xcode.app/Contents/Developer'].map(
+  root => `${root}/usr/share/git-core/gitconfig`,
+)

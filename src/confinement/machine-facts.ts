@@ -1,7 +1,15 @@
 /** What is known of a machine, as data: everything that a plan depends on besides its policy. */
 
+/** Whose settings git on the host reads for every repository, besides those of the machine (git-config(1), FILES). */
+export interface GitUser {
+  /** Home folders: what `~` may mean, and where `.gitconfig` and `.config/git/config` are. */
+  readonly homes: readonly string[]
+  /** Files of settings elsewhere, absolute and as spelled: what variables name, and those beside the programs of PATH. */
+  readonly gitSettings: readonly string[]
+}
+
 /** Everything the builders may know of the machine. Read in one file (`host-facts`), faked in tests. */
-export interface HostFacts {
+export interface HostFacts extends GitUser {
   readonly platform: 'linux' | 'darwin' | 'other'
   /** Node's name: `x64`, `arm64`, … */
   readonly arch: string

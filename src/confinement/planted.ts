@@ -15,7 +15,7 @@ import { BARE_REPOSITORY, type FoundName, scanTree, type Unnameable } from './tr
 import type { LandedRule, Policy } from './types.js'
 
 export interface PlantedRequest {
-  readonly policy: Pick<Policy, 'writes' | 'protects' | 'unscanned' | 'gitOpen' | 'homes'>
+  readonly policy: Pick<Policy, 'writes' | 'protects' | 'unscanned' | 'gitOpen' | 'homes' | 'gitSettings'>
   /** Protected names, folded; without `.git` repositories are not looked for either. */
   readonly names: ReadonlySet<string>
   /** Directory entries looked at in each grant, and again in the git folders that appeared there. */
@@ -91,6 +91,7 @@ export function gitLook(
 ): GitLook {
   return new GitLook({
     homes: policy.homes,
+    gitSettings: policy.gitSettings,
     roots: [...policy.writes, ...policy.gitOpen].map(({ path }) => path),
     covered: new Set(policy.protects.filter(isStill).map(({ path }) => path)),
     entriesMax,

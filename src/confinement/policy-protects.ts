@@ -21,6 +21,7 @@ import {
   repositoriesAbove,
 } from './git-guard.js'
 import { type Opened, openGitFolders, type Scanned, toOpen } from './git-open.js'
+import type { GitUser } from './machine-facts.js'
 import { byPath, existing, type ReadRequest } from './policy-reach.js'
 import { BARE_REPOSITORY, type FoundName, scanTree, type TreeScan } from './tree-scan.js'
 import type { LandedRule, Policy } from './types.js'
@@ -30,8 +31,7 @@ export interface ProtectRequest {
   readonly workspace: LandedRule
   /** `--unprotect NAME`. */
   readonly unprotect: readonly string[]
-  /** Home folders of the user, whose settings git reads. */
-  readonly homes: readonly string[]
+  readonly user: GitUser
   /** `--grant git-commit`. */
   readonly gitCommit: boolean
 }
@@ -57,7 +57,7 @@ interface Collected {
  * point elsewhere, `no-permission` where a folder that the process could open cannot be looked into, `unsupported-rule`
  * for an unknown name and for one that is no UTF-8, `protected` for a grant in a git folder.
  */
-export function landProtects({ writes, workspace, unprotect, homes, gitCommit }: ProtectRequest): Protection {
+export function landProtects({ writes, workspace, unprotect, user, gitCommit }: ProtectRequest): Protection {
   const names = protectedNames(unprotect)
   refuseUnknownNames(unprotect)
   const collected: Collected = {
@@ -82,13 +82,13 @@ export function landProtects({ writes, workspace, unprotect, homes, gitCommit }:
   for (const { scan, grant } of scans) {
     for (const found of scan.found) if (!isOpened(found.path)) protectFound(found, grant, collected)
     watchAbsent(scan, grant, names, collected)
-    if (names.has('.git')) protectRepositories({ scan, grant, writes: writable, homes, isOpened }, collected)
+    if (names.has('.git')) protectRepositories({ scan, grant, writes: writable, user, isOpened }, collected)
   }
   if (gitCommit)
-    protectRepository(readRepository(`${workspace.path}/.git`), { writes: writable, homes, isOpened }, collected)
+    protectRepository(readRepository(`${workspace.path}/.git`), { writes: writable, user, isOpened }, collected)
   if (names.has('.git')) {
     const source = 'default: git settings of the user'
-    for (const place of placesOfUser(homes))
+    for (const place of placesOfUser(user))
       protectPlace(place, { source, of: 'git settings of the user', obeyed: true }, writable, collected)
   }
   return {
@@ -209,7 +209,7 @@ function refuseGitFolder({ path, source }: LandedRule): void {
 interface Around {
   /** All that a process may write. */
   readonly writes: readonly LandedRule[]
-  readonly homes: readonly string[]
+  readonly user: GitUser
   readonly isOpened: (path: string) => boolean
 }
 
@@ -230,7 +230,7 @@ function protectRepository(repository: Repository | null, around: Around, collec
   const named = { source: `default: git of ${worktree}`, of: `git of ${shown(worktree)}` }
   const own = kind === 'file' ? [gitDir, commonDir].filter(path => !around.isOpened(path)) : []
   for (const place of own) protectPlace(place, { ...named, obeyed: false }, around.writes, collected)
-  for (const place of placesNamedBy(repository, around.homes)) {
+  for (const place of placesNamedBy(repository, around.user)) {
     protectPlace(place, { ...named, obeyed: true }, around.writes, collected)
   }
 }

@@ -61,7 +61,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
   const writes = landWrites(request, workspace)
   refuseWritableLinks(request, workspace, writes)
   const gitCommit = grantsGitCommit(request)
-  const protection = landProtects({ writes, workspace, unprotect: request.unprotect, homes: facts.homes, gitCommit })
+  const protection = landProtects({ writes, workspace, unprotect: request.unprotect, user: facts, gitCommit })
   const { gitOpen } = protection
   refuseControlFiles(protection, request)
   const found = findToolchains(request.toolchain ?? [], workspace, facts)
@@ -128,6 +128,7 @@ export function landPolicy(request: PolicyRequest, facts: HostFacts): Policy {
     gitOpen,
     gitNamed: protection.gitNamed,
     homes: [...facts.homes],
+    gitSettings: [...facts.gitSettings],
     gitOwner,
     protectStrict: request.protectStrict === true,
     staged: listOf(driver),

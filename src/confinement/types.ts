@@ -136,6 +136,8 @@ export interface Policy {
   readonly gitNamed: readonly string[]
   /** Home folders of the user, whose settings git on the host reads. */
   readonly homes: readonly string[]
+  /** Files of settings of git that are elsewhere: see {@link GitUser}. */
+  readonly gitSettings: readonly string[]
   /** A repository that is shown belongs to this other user than the one inside, and git is told to use it all the same; null: none does. */
   readonly gitOwner: number | null
   /** Everything protected that appears is moved aside. */

@@ -3,6 +3,7 @@
  * minus what is hidden. Write: the workspace by write scope, minus what is protected (decisions 36).
  */
 import { gitPlaceOf } from '../confinement/git-guard.js'
+import type { GitUser } from '../confinement/machine-facts.js'
 import { Refusal } from '../errors.js'
 import type { ControlIndex } from '../paths/control-files.js'
 import { type DeniedPlace, isDenied, isDeniedPath } from '../paths/denied-place.js'
@@ -14,7 +15,7 @@ import { checkWritableFile } from '../paths/writable-folder.js'
 import { scopeRefusal, type WriteOperation, type WriteScope } from '../paths/write-scope.js'
 
 /** Frozen data, made once per run from the landed policy. Empty lists add or deny nothing. */
-export interface FileReach {
+export interface FileReach extends GitUser {
   readonly workspace: LandedPlace
   /** Landed `--read` paths, folders or files. */
   readonly reads: readonly LandedPlace[]
@@ -23,8 +24,6 @@ export interface FileReach {
   /** From `protectedNames()`. */
   readonly protectedNames: ReadonlySet<string>
   readonly controlFiles: ControlIndex
-  /** Home folders of the user, whose git settings hold for every repository. */
-  readonly homes: readonly string[]
   /** All layers are asked: the run's, and a workflow step's. */
   readonly writeScopeLayers: readonly WriteScope[]
   /** False where no boundary holds: file_write and file_edit refuse. */
@@ -96,10 +95,10 @@ export function writable(path: string, reach: FileReach, operation: WriteOperati
  */
 export function gitRefusal(
   { path, landed, is }: { readonly path: string; readonly landed: string; readonly is: 'file' | 'folder' },
-  { protectedNames, homes }: Pick<FileReach, 'protectedNames' | 'homes'>,
+  { protectedNames, homes, gitSettings }: Pick<FileReach, 'protectedNames' | keyof GitUser>,
 ): Refusal | null {
   const at = is === 'file' ? landed : `${landed}/x`
-  const name = protectedNames.has('.git') ? gitPlaceOf(at, homes) : null
+  const name = protectedNames.has('.git') ? gitPlaceOf(at, { homes, gitSettings }) : null
   if (name === null) return null
   const text = `${shown(path)} is or lies in ${shown(name)}, which git reads or runs: it stays as it is; the operator can lift this with --unprotect .git`
   return new Refusal('protected', { path, landed, name }, text)

@@ -9,7 +9,7 @@ import { fileRead } from '../../src/tools/files.js'
 import { DEBIAN, request } from '../support/confinement-fakes.js'
 import { scratch } from '../support/scratch.js'
 
-const facts = (homes: readonly string[]) => ({ homes, pointedPlaces: [] })
+const facts = (homes: readonly string[]) => ({ homes, gitSettings: [], pointedPlaces: [] })
 
 /** A home with secrets and a workspace; answers whether a file can be read with these flags. */
 function reading(t: Test, confined: boolean) {

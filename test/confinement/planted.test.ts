@@ -6,6 +6,7 @@ import t from 'tap'
 import { GIT_CONFIG_BYTES_MAX, PLANTED_TOLD_MAX } from '../../src/bounds.js'
 import { sweep } from '../../src/confinement/aftermath.js'
 import { configPlaces, executingPairs, gitSettings } from '../../src/confinement/git-config.js'
+import { gitSettingsFiles } from '../../src/confinement/host-texts.js'
 import { lookForPlanted } from '../../src/confinement/planted.js'
 import { landPolicy } from '../../src/confinement/policy.js'
 import { protectedNames } from '../../src/paths/protected-names.js'
@@ -286,6 +287,16 @@ t.test('settings that were there name places in working trees that are new', asy
   t.same(obeyed().sort(), ['bare/.hooks', 'new/.hooks', 'new/d.sh', 'w/d.sh'], 'what is checked out twice is left')
   writeFileSync(join(ws, 'w/tools/m.sh'), `${shared}evil\n`)
   t.ok(obeyed().includes('w/tools/m.sh'), 'and what is another one is not')
+})
+
+t.test('so do those that are not at home', async t => {
+  const [ws, elsewhere] = [scratch(t), scratch(t)]
+  tree(elsewhere, { 'git/config': '[core]\n\thooksPath = .hooks\n', 'etc/gitconfig': '[diff]\nexternal = ./d.sh\n' })
+  const gitSettings = gitSettingsFiles({ XDG_CONFIG_HOME: elsewhere }, '/', [join(elsewhere, 'bin')])
+  const policy = landPolicy(request(ws, { writeSubtrees: ['.'] }), { ...DEBIAN, gitSettings })
+  tree(ws, at('new', { ...at('.git', REPOSITORY), '.hooks/post-commit': '', 'd.sh': '' }))
+  const { obeyed } = lookForPlanted({ policy, names: protectedNames() })
+  t.same(obeyed.map(({ path }) => path.slice(ws.length + 1)).sort(), ['new/.hooks', 'new/d.sh'])
 })
 
 t.test('what may have been there before is told and left', async t => {

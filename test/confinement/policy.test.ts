@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, realpathSync, renameSync, symlinkSync, writeFileS
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { SELF_BINDS_MAX } from '../../src/bounds.js'
+import { gitSettingsFiles } from '../../src/confinement/host-texts.js'
 import { landPolicy } from '../../src/confinement/policy.js'
 import { scanTree } from '../../src/confinement/tree-scan.js'
 import type { PolicyRequest } from '../../src/confinement/types.js'
@@ -294,6 +295,37 @@ t.test('git: settings that others include, of the user, and the programs they na
     landPolicy(request(join(home, 'p'), { writeSubtrees: ['.'] }), facts).protects,
     [{ path: join(home, 'p/hooks') }],
     '~',
+  )
+})
+
+t.test('git: settings that variables name, or of a git that is installed elsewhere', async t => {
+  const [ws, away] = [scratch(t), scratch(t)]
+  const hooks = ['of-global', 'of-xdg', 'of-system', 'of-prefix']
+  tree(ws, Object.fromEntries(hooks.map(name => [`${name}/`, ''])))
+  const named = (name: string): string => `[core]\nhooksPath = ${ws}/${name}\n`
+  tree(away, {
+    ...{ global: named('of-global'), 'xdg/git/config': named('of-xdg'), system: named('of-system') },
+    ...{ 'git/bin/': '', 'git/etc/gitconfig': named('of-prefix') },
+  })
+  const env = { GIT_CONFIG_GLOBAL: 'global', XDG_CONFIG_HOME: `${away}/xdg`, GIT_CONFIG_SYSTEM: `${away}/system` }
+  const protectedIn = (gitSettings: readonly string[]): string[] =>
+    landPolicy(request(ws, { writeSubtrees: ['.'] }), { ...DEBIAN, gitSettings })
+      .protects.map(({ path }) => path.slice(ws.length + 1))
+      .sort()
+  t.same(protectedIn(gitSettingsFiles(env, away, [`${away}/git/bin`])), [...hooks].sort())
+  t.same(protectedIn(gitSettingsFiles({}, away, [])), [])
+  t.same(
+    gitSettingsFiles({ GIT_CONFIG_GLOBAL: '', XDG_CONFIG_HOME: 'a\0b' }, away, ['/usr/games']),
+    gitSettingsFiles({}, '/', []),
+    'empty is not set',
+  )
+  const inside = landPolicy(request(ws, { writeSubtrees: ['.'] }), {
+    ...DEBIAN,
+    gitSettings: gitSettingsFiles({ GIT_CONFIG_GLOBAL: `${ws}/of-xdg/mine` }, '/', []),
+  })
+  t.ok(
+    inside.watched.some(({ path }) => path === `${ws}/of-xdg/mine`),
+    'the file itself, which is not there yet',
   )
 })
 

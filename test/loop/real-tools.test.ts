@@ -26,6 +26,7 @@ function reachOf(workspace: string): FileReach {
     protectedNames: protectedNames(),
     controlFiles: NO_CONTROL_FILES,
     homes: [],
+    gitSettings: [],
     writeScopeLayers: [],
     canWrite: true,
   }

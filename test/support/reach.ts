@@ -20,6 +20,7 @@ export function reachOf(workspace: string, change: Partial<FileReach> = {}): Fil
     protectedNames: protectedNames(),
     controlFiles: NO_CONTROL_FILES,
     homes: [],
+    gitSettings: [],
     writeScopeLayers: [],
     canWrite: true,
     ...change,

@@ -183,7 +183,7 @@ t.test('what git reads is refused as a file and as a folder', async t => {
   const { ws } = workspace(t)
   for (const name of ['bare/objects', 'bare/refs', 'plain']) mkdirSync(join(ws, name), { recursive: true })
   writeFileSync(join(ws, 'bare/HEAD'), 'ref: refs/heads/main\n')
-  const rules = { protectedNames: reachOf(ws).protectedNames, homes: [] }
+  const rules = { protectedNames: reachOf(ws).protectedNames, homes: [], gitSettings: [] }
   const told = (name: string, is: 'file' | 'folder'): string =>
     gitRefusal({ path: name, landed: join(ws, name), is }, rules)?.code ?? 'passed'
   t.equal(told('bare', 'folder'), 'protected', 'a folder that is one')

@@ -3,6 +3,7 @@
  * 0 all writable, 2 some refused, 1 could not check.
  */
 import { readHostFacts } from '../../confinement/host-facts.js'
+import type { GitUser } from '../../confinement/machine-facts.js'
 import { landPolicy } from '../../confinement/policy.js'
 import { Refusal } from '../../errors.js'
 import { indexControlFiles } from '../../paths/control-files.js'
@@ -32,7 +33,7 @@ export async function checkPath({ given, words }: Invocation, io: Io): Promise<n
 
 interface Standing {
   readonly rules: FolderRules
-  readonly homes: readonly string[]
+  readonly user: GitUser
 }
 
 /**
@@ -56,7 +57,7 @@ async function standingOf(given: Given, io: Io): Promise<Standing> {
     controlFiles: unrefused(indexControlFiles(request.controlFiles, io.cwd)),
     home: facts.homes.length === 0 ? null : unrefused(landPlace(facts.home, { cwd: io.cwd })),
   }
-  return { rules, homes: facts.homes }
+  return { rules, user: facts }
 }
 
 function unrefused<Value>(value: Value | Refusal): Value {
@@ -65,10 +66,15 @@ function unrefused<Value>(value: Value | Refusal): Value {
 }
 
 /** As file tools judge a file and launches a grant: what git reads or runs is refused under whatever name it stands. */
-function judge(path: string, { rules, homes }: Standing): Verdict {
+function judge(path: string, { rules, user }: Standing): Verdict {
   const verdict = checkWritablePath(path, rules)
   if (verdict instanceof Refusal) return verdict
-  return gitRefusal({ path, landed: verdict.landed, is: verdict.is }, { ...rules, homes }) ?? verdict
+  return (
+    gitRefusal(
+      { path, landed: verdict.landed, is: verdict.is },
+      { protectedNames: rules.protectedNames, homes: user.homes, gitSettings: user.gitSettings },
+    ) ?? verdict
+  )
 }
 
 type Verdict = WritableVerdict | Refusal
