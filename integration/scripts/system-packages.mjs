@@ -14,8 +14,8 @@ import { join } from 'node:path'
 export const WANTED = {
   bwrap: { for: 'runs', why: 'the boundary on Linux', fallback: 'bubblewrap' },
   prlimit: {
-    for: 'runs',
-    why: 'limits inside the boundary',
+    for: 'tests',
+    why: 'boundaries that are built to fail',
     package: { apk: 'util-linux-misc' },
     fallback: 'util-linux',
   },
