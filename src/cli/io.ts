@@ -47,19 +47,36 @@ export interface Part {
 }
 
 /** What stops the command, or a part of it. */
+/** Its two controllers are made when they are asked for: a command that starts nothing has nothing to be stopped by them. */
 class Stopper {
-  readonly #stop = new AbortController()
-  readonly #kill = new AbortController()
-  readonly stop = this.#stop.signal
-  readonly kill = this.#kill.signal
+  #stop: AbortController | undefined
+  #kill: AbortController | undefined
+
+  get #stopping(): AbortController {
+    this.#stop ??= new AbortController()
+    return this.#stop
+  }
+
+  get #killing(): AbortController {
+    this.#kill ??= new AbortController()
+    return this.#kill
+  }
+
+  get stop(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  get kill(): AbortSignal {
+    return this.#killing.signal
+  }
 
   cancel(by: CancelledBy): void {
-    if (!this.stop.aborted) this.#stop.abort(by)
+    if (!this.stop.aborted) this.#stopping.abort(by)
   }
 
   /** The second one skips the grace. */
   esc(): void {
-    if (this.stop.aborted) this.#kill.abort('esc')
+    if (this.stop.aborted) this.#killing.abort('esc')
     else this.cancel('esc')
   }
 }
@@ -111,7 +128,9 @@ export function openIo({ installation }: { readonly installation: string }): Io 
     stdoutIsTerminal: isTerminal(1),
     stderrIsTerminal: isTerminal(2),
     stdinIsTerminal: isTerminal(0),
-    stop: whole.stop,
+    get stop() {
+      return whole.stop
+    },
     get kill() {
       return (part ?? whole).kill
     },

@@ -55,7 +55,8 @@ export function* fetched(command: readonly string[], { argv, lookUps }: Closure)
     told.add(name)
     yield { about: name, message: `${name} ${what}` }
   }
-  if (command.some(word => PIPED.test(word)))
+  // Most words have no pipe, and an expression as long as this is compiled with its first use.
+  if (command.some(word => word.includes('|') && PIPED.test(word)))
     yield { about: 'pipe', message: 'what was fetched is piped into an interpreter' }
 }
 

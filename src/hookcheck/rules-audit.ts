@@ -166,10 +166,13 @@ function* ownership(audit: AuditContext): Iterable<Reported> {
 }
 
 /** Filesystems whose answer about rights is not this kernel's own, and those that are gone after a restart. */
-const FOREIGN =
-  /^(?:nfs4?|cifs|smb3?|smbfs|9p|virtiofs|vboxsf|vmhgfs|drvfs|fuse(?:\..*)?|fuseblk|afs|ceph|glusterfs|lustre)$/
-const VOLATILE = /^(?:tmpfs|ramfs)$/
-const REMOVABLE = /^\/(?:media|run\/media|Volumes)\//
+// biome-ignore format: a list of words
+const FOREIGN: ReadonlySet<string> = new Set([
+  'nfs', 'nfs4', 'cifs', 'smb', 'smb3', 'smbfs', '9p', 'virtiofs', 'vboxsf', 'vmhgfs', 'drvfs', 'fuse', 'fuseblk', 'afs',
+  'ceph', 'glusterfs', 'lustre',
+])
+const VOLATILE: ReadonlySet<string> = new Set(['tmpfs', 'ramfs'])
+const REMOVABLE = ['/media/', '/run/media/', '/Volumes/'] as const
 
 function* foreignModels(hook: HookFacts, { writeSet }: AuditContext): Iterable<Reported> {
   const told = new Set<string>()
@@ -185,9 +188,10 @@ function* foreignModels(hook: HookFacts, { writeSet }: AuditContext): Iterable<R
 }
 
 function modelOf(type: string, path: string, isCode: boolean): string | null {
-  if (FOREIGN.test(type)) return `a ${type} filesystem, whose modes do not tell who may write`
-  if (isCode && VOLATILE.test(type)) return `a ${type} filesystem, which is empty after a restart`
-  return REMOVABLE.test(path) ? 'a place for removable media' : null
+  if (FOREIGN.has(type) || type.startsWith('fuse.'))
+    return `a ${type} filesystem, whose modes do not tell who may write`
+  if (isCode && VOLATILE.has(type)) return `a ${type} filesystem, which is empty after a restart`
+  return REMOVABLE.some(place => path.startsWith(place)) ? 'a place for removable media' : null
 }
 
 function pathsOf({ steps }: StepWalk): readonly string[] {
