@@ -4,6 +4,7 @@ import {
   closeSync,
   constants,
   lchmodSync,
+  lstatSync,
   openSync,
   readdirSync,
   rmdirSync,
@@ -28,6 +29,7 @@ export function removeTree(path: string): void {
 /** A folder of nothing but files, as most of ours are, goes without what Node has to load for a tree. False: not all of it went. */
 function removedFlat(path: string): boolean {
   try {
+    if (!lstatSync(path).isDirectory()) return false
     for (const name of readdirSync(path)) unlinkSync(`${path}/${name}`)
     rmdirSync(path)
     return true

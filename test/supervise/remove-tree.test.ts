@@ -36,6 +36,17 @@ t.test('a tree without rights to its own user is removed, and no link is followe
   t.pass('what is gone is gone')
 })
 
+t.test('a link in the place of a folder goes, and what it leads to stays', async t => {
+  const folder = scratch(t)
+  const [link, outside] = [join(folder, 'tree'), join(folder, 'outside')]
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'kept'), '')
+  symlinkSync(outside, link)
+  removeTree(link)
+  t.same(readdirSync(folder), ['outside'])
+  t.same(readdirSync(outside), ['kept'])
+})
+
 t.test('and as an ordinary user, whom rights bind', { skip: needs('linux', 'root') }, async t => {
   const { status, stderr } = spawnSync(process.execPath, [fixture('supervise/removes')], {
     ...{ uid: NOBODY, gid: NOBODY, encoding: 'utf8' },
