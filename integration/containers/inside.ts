@@ -67,7 +67,9 @@ async function execFacts(workspace: string): Promise<RowFacts['exec']> {
   )
   let record: OutcomeRecord | null = null
   try {
-    record = JSON.parse(readFileSync(file, 'utf8')) as OutcomeRecord
+    // What was refused leaves a record of the refusal, which has no confinement.
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as Partial<OutcomeRecord>
+    if (kept.confinement !== undefined) record = kept as OutcomeRecord
   } catch {}
   return { status, record, stderr: stderr.slice(0, 2_000) }
 }
