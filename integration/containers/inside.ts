@@ -12,9 +12,10 @@ import { openBoundary } from '../../src/confinement/boundary.js'
 import type { DoctorReport } from '../../src/confinement/doctor/report.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { Refusal } from '../../src/errors.js'
-import type { BoundaryName, OutcomeRecord } from '../../src/outcome.js'
+import type { BoundaryName, LimitName, OutcomeRecord } from '../../src/outcome.js'
 import { randomHex } from '../../src/random.js'
 import { projectRoot } from '../../test/support/root.js'
+import type { Observation } from '../conformance/attempts.js'
 import type { ProductName } from '../conformance/product.js'
 import { judge } from '../conformance/suite.js'
 import type { TreeCheck } from '../conformance/trees.js'
@@ -91,6 +92,18 @@ async function demoFacts(workspace: string): Promise<Demo> {
   return { status, confined: !without && told.includes('exited 0 in'), told: told.trim().slice(-1_500) }
 }
 
+/** What goes past a limit, by the limit: one that the record says nothing can hold here holds nothing. */
+const PAST_LIMIT: Readonly<Partial<Record<LimitName, Observation>>> = {
+  pids: 'process-bomb',
+  memory: 'memory-hog',
+  'file-size': 'file-size',
+}
+
+function pastWithheld(record: OutcomeRecord | null): readonly string[] {
+  const withheld = record?.confinement.limits.filter(({ mechanism }) => mechanism === 'withheld') ?? []
+  return withheld.flatMap(({ name }) => PAST_LIMIT[name] ?? [])
+}
+
 /** By boundary, how the suite reaches it. */
 const BACKENDS: Readonly<Partial<Record<BoundaryName, ProductName>>> = {
   bubblewrap: 'cli',
@@ -98,7 +111,11 @@ const BACKENDS: Readonly<Partial<Record<BoundaryName, ProductName>>> = {
   landlock: 'cli-landlock',
 }
 
-async function judged(boundary: BoundaryName, trees: readonly TreeCheck[]): Promise<Judged | null> {
+async function judged(
+  boundary: BoundaryName,
+  trees: readonly TreeCheck[],
+  record: OutcomeRecord | null,
+): Promise<Judged | null> {
   const backend = BACKENDS[boundary]
   if (backend === undefined) return null
   const privilege = process.getuid?.() === 0 ? 'root' : 'user'
@@ -107,10 +124,12 @@ async function judged(boundary: BoundaryName, trees: readonly TreeCheck[]): Prom
   const row = rowHere(boundary, privilege)
   // What is declared to get through may; whatever else does, does not for being of a guarantee that is held in part.
   const declared = new Set(row?.gaps.flatMap(({ through = [] }) => through))
-  const unclaimed = ({ guarantee, attempt }: Verdict): boolean => !claimed.includes(guarantee) && declared.has(attempt)
+  const unlimited = pastWithheld(record)
+  const allowed = ({ guarantee, attempt }: Verdict): boolean =>
+    unlimited.includes(attempt) || (!claimed.includes(guarantee) && declared.has(attempt))
   const broken = verdicts
     .filter(({ result }) => result === 'succeeded' || result === 'unanswered')
-    .filter(verdict => !unclaimed(verdict))
+    .filter(verdict => !allowed(verdict))
     .map(({ guarantee, attempt, result, detail }) => `${guarantee}/${attempt}: ${result}: ${detail}`)
   const table: readonly string[] = row?.holds ?? []
   const otherThanTable = [
@@ -146,7 +165,7 @@ async function main(question: RowQuestion): Promise<RowFacts> {
       exec,
       doctor,
       doctorStatus,
-      judged: rung === null || question.trees === null ? null : await judged(rung, question.trees),
+      judged: rung === null || question.trees === null ? null : await judged(rung, question.trees, exec.record),
       demo,
       durationMs: Math.round(performance.now() - started),
     }

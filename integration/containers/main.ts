@@ -1,18 +1,19 @@
 /**
  * `npm run test:containers -- [--only TEXT]… [--jobs N] [--quick] [--json FILE] [--record]`: every row of option sets, tried in real
  * engines and held to what it has to come to. `--quick` leaves
- * the conformance suite out. `--record` keeps what was seen in measured.json, which the README's table is made of.
+ * the conformance suite out. `--record` keeps what was seen in measured.json, of rows in which
+ * nothing is wrong; the README's table is made of it.
  *
  * Exit status: 0 nothing is wrong, 1 something is. A row whose engine or machine cannot be had is skipped by name, and is no pass.
  */
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { projectRoot } from '../../test/support/root.js'
 import { TREE_CHECKS } from '../conformance/trees.js'
 import type { RowQuestion } from './facts.js'
 import { rowProblems } from './judge-row.js'
-import { MEASURED_FILE, measuredOn, measuredRow } from './measured.js'
+import { MEASURED_FILE, measured, measuredOn, measuredRow } from './measured.js'
 import { rowsRootfs } from './rootfs.js'
 import { ROWS, type Row, type RowName } from './rows.js'
 import { type RowRun, runRow, type Stand } from './run-row.js'
@@ -141,12 +142,16 @@ for (const stand of await Promise.all(stands.values())) {
 }
 await Promise.all(closing)
 
-const ran = results.flatMap(({ name, run }) => (run.skipped === null ? [{ name, run }] : []))
-const [any] = ran
+const good = results.flatMap(({ name, run, problems }) =>
+  run.skipped === null && problems.length === 0 ? [{ name, run }] : [],
+)
+const [any] = good
 if (values.record && any !== undefined) {
-  const rows = Object.fromEntries(ran.map(({ name, run }) => [name, measuredRow(run)]))
-  const measured = { on: measuredOn(any.run.facts, versions), rows }
-  writeFileSync(join(projectRoot, MEASURED_FILE), `${JSON.stringify(measured, null, 2)}\n`)
+  const before = existsSync(join(projectRoot, MEASURED_FILE)) ? measured() : { on: { engines: {} }, rows: {} }
+  const seen = { ...before.rows, ...Object.fromEntries(good.map(({ name, run }) => [name, measuredRow(run)])) }
+  const rows = Object.fromEntries(Object.keys(ROWS).flatMap(name => (name in seen ? [[name, seen[name]]] : [])))
+  const on = measuredOn(any.run.facts, { ...before.on.engines, ...versions })
+  writeFileSync(join(projectRoot, MEASURED_FILE), `${JSON.stringify({ on, rows }, null, 2)}\n`)
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ version: 1, results }, null, 2)}\n`)
 say(`\n${table(results)}\n`)
