@@ -2,7 +2,7 @@
  * The workflows hold what a stranger would look for: pins, permissions, bounds. That they are well formed is told by GitHub's
  * parser, in integration/deploy/workflows.test.ts.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -74,4 +74,14 @@ t.test('every system runs the same script', async t => {
       ci[id]?.steps.some(({ run }) => run === 'sh .ci/run'),
       id,
     )
+})
+
+t.test('what they run is there', async t => {
+  const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as { scripts: object }
+  for (const { name, text } of files) {
+    for (const [, script = ''] of text.matchAll(/npm run (?:--silent )?([\w:]+)/g))
+      t.ok(script in scripts, `${name}: ${script}`)
+    for (const [, path = ''] of text.matchAll(/(?:node|sh) ((?:integration|\.ci)\/\S+)/g))
+      t.ok(existsSync(join(projectRoot, path)), `${name}: ${path}`)
+  }
 })

@@ -135,7 +135,11 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'completion',
     arguments: '<shell>',
     text: 'print a completion script for bash, zsh or fish',
-    example: ['harness completion bash > ~/.local/share/bash-completion/completions/harness'],
+    example: [
+      'harness completion bash > ~/.local/share/bash-completion/completions/harness',
+      'harness completion zsh > ~/.zfunc/_harness    # a folder of fpath, before compinit',
+      'harness completion fish > ~/.config/fish/completions/harness.fish',
+    ],
   },
 ]
 
