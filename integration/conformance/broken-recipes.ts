@@ -3,6 +3,7 @@
  * product, so that a mistake in the product's builder cannot hide in its own test.
  */
 import type { Guarantee } from '../../src/outcome.js'
+import type { BrokenLandlockName } from './broken-landlock.js'
 
 /** One boundary by bubblewrap. The first word of each choice is the sound one. */
 export interface Recipe {
@@ -100,7 +101,7 @@ export const BROKEN_BOUNDARIES = {
   'bwrap-without-limits': broken({ limits: 'none' }, ['tree-ends']),
 } as const satisfies Record<string, BrokenBoundary>
 
-export type BrokenName = keyof typeof BROKEN_BOUNDARIES | 'plain'
+export type BrokenName = keyof typeof BROKEN_BOUNDARIES | BrokenLandlockName | 'plain'
 
 /** What a plain start without any boundary breaks, whoever runs it. */
 export const PLAIN_BREAKS: readonly Guarantee[] = [

@@ -6,8 +6,10 @@
 import t from 'tap'
 import type { Guarantee } from '../../src/outcome.js'
 import { needs } from '../../test/support/needs.js'
+import { MATRIX } from '../matrix.js'
 import { ATTEMPTS, OBSERVATIONS } from './attempts.js'
 import type { Privilege } from './backend.js'
+import { BROKEN_LANDLOCK, isBrokenLandlock } from './broken-landlock.js'
 import { BROKEN_BOUNDARIES, type BrokenName, PLAIN_BREAKS } from './broken-recipes.js'
 import { needsPrivilege } from './scene.js'
 import { type JudgeOptions, judge } from './suite.js'
@@ -18,6 +20,8 @@ interface Run extends JudgeOptions {
   /** `root` runs are left out where we are not root. */
   readonly privilege: Privilege
 }
+
+const ALL = { ...BROKEN_BOUNDARIES, ...BROKEN_LANDLOCK }
 
 const plainOnly = { stages: ['plain'], trees: [] } as const
 const user = (name: BrokenName, options: JudgeOptions = plainOnly): Run => ({ name, privilege: 'user', ...options })
@@ -51,6 +55,16 @@ const RUNS: readonly Run[] = [
   root('bwrap-without-seccomp', { stages: ['plain'], trees: ['kill'] }),
   root('bwrap-capabilities-kept'),
   root('bwrap-removable-covers'),
+  user('landlock-without-domain'),
+  user('landlock-without-filter'),
+  user('landlock-with-terminal', { stages: ['terminal'], trees: [] }),
+  user('landlock-without-warden', { stages: [], trees: ['daemon', 'many', 'kill'] }),
+  user('landlock-without-limits', { stages: [], trees: ['memory', 'file'] }),
+  user('landlock-with-descriptors', { stages: ['descriptors'], trees: [] }),
+  user('landlock-with-environment'),
+  user('landlock-with-folders'),
+  root('landlock-without-domain'),
+  root('landlock-as-root', { stages: [], trees: ['kill'] }),
 ]
 
 /** What the machine itself can refuse to everybody, so that no broken boundary here need get it through. */
@@ -73,8 +87,8 @@ function note(verdicts: readonly Verdict[]): void {
 }
 
 function expected({ name, privilege, stages, trees }: Run): readonly Guarantee[] {
-  const all = name === 'plain' ? PLAIN_BREAKS : BROKEN_BOUNDARIES[name].breaks
-  const more = privilege === 'root' && name !== 'plain' ? BROKEN_BOUNDARIES[name].breaksAsRoot : []
+  const { breaks: all, breaksAsRoot } = name === 'plain' ? { breaks: PLAIN_BREAKS, breaksAsRoot: [] } : ALL[name]
+  const more = privilege === 'root' ? breaksAsRoot : []
   const tried = new Set<Guarantee>([
     ...ATTEMPTS.filter(({ stage }) => (stages ?? [stage]).includes(stage)).map(({ guarantee }) => guarantee),
     ...(trees?.includes('kill') ? (['dies-with-us', 'not-root-outside', 'no-write-outside'] as const) : []),
@@ -89,10 +103,12 @@ t.setTimeout(2 * TIMEOUT_MS)
 
 const skip = needs('linux', 'bubblewrap', 'perl', 'git')
 
+const withoutLandlock = needs('linux', 'landlock-6', 'perl', 'git')
+
 for (const run of RUNS) {
   t.test(
     `${run.name}, ${run.privilege}: ${[...(run.stages ?? ['every stage']), ...(run.trees ?? [])].join(' ')}`,
-    { skip: skip || needsPrivilege(run.privilege) },
+    { skip: (isBrokenLandlock(run.name) ? withoutLandlock : skip) || needsPrivilege(run.privilege) },
     async t => {
       const { verdicts } = await judge(run.name, run.privilege, run)
       note(verdicts)
@@ -107,6 +123,19 @@ for (const run of RUNS) {
     },
   )
 }
+
+/** What is held in part by every launch of that row, in whatever way, so that no launch could be built to lack it alone. */
+const ALWAYS_OPEN: readonly Guarantee[] = ['nothing-planted']
+
+t.test('every guarantee that Landlock holds is broken by some launch that lacks its part', async t => {
+  const broken = new Set(RUNS.filter(({ name }) => isBrokenLandlock(name)).flatMap(expected))
+  const row = MATRIX.find(({ backend, privilege }) => backend === 'landlock' && privilege === 'user')
+  const held = [...(row?.holds ?? []), ...(row?.gaps ?? []).map(({ guarantee }) => guarantee)]
+  t.same(
+    held.filter(guarantee => !broken.has(guarantee) && !ALWAYS_OPEN.includes(guarantee)),
+    [],
+  )
+})
 
 t.test('every attempt gets through some broken boundary', { skip: skip || needs('root') }, async t => {
   for (const name of [...ATTEMPTS.map(attempt => attempt.name), ...Object.keys(OBSERVATIONS)]) {

@@ -1,8 +1,9 @@
-/** The backends that are built to fail: a plain start, and bubblewrap by one of the broken recipes. */
+/** The backends that are built to fail: a plain start, bubblewrap by one of the broken recipes, and Landlock by one of its own. */
 import { spawn } from 'node:child_process'
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Backend, RunOptions, RunResult } from './backend.js'
+import { brokenLandlock, isBrokenLandlock } from './broken-landlock.js'
 import { BROKEN_BOUNDARIES, type BrokenName, brokenArgv, type Recipe } from './broken-recipes.js'
 import { PROTECTED_PARENTS, PROTECTED_PATHS } from './scene-paths.js'
 
@@ -12,6 +13,7 @@ const KEPT_CHARS = 1 << 20
 /** The backend of that name. */
 export function brokenBackend(name: BrokenName): Backend {
   if (name === 'plain') return { name, available: () => false, run: (argv, options) => plain(argv, options) }
+  if (isBrokenLandlock(name)) return brokenLandlock(name)
   const { recipe } = BROKEN_BOUNDARIES[name]
   return {
     name,

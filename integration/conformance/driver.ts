@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Backend, RunOptions, RunResult } from './backend.js'
 import { brokenBackend } from './broken.js'
+import { isBrokenLandlock } from './broken-landlock.js'
 import { BROKEN_BOUNDARIES, type BrokenName } from './broken-recipes.js'
 import { PEER_NAMES, type PeerName, peerBackend } from './peers.js'
 import { PRODUCT_BACKENDS, type ProductName } from './product.js'
@@ -27,7 +28,8 @@ export interface DriverResponse {
 }
 
 export function backendOf(name: BackendName): Backend {
-  const isBroken = (value: BackendName): value is BrokenName => value === 'plain' || value in BROKEN_BOUNDARIES
+  const isBroken = (value: BackendName): value is BrokenName =>
+    value === 'plain' || value in BROKEN_BOUNDARIES || isBrokenLandlock(value)
   const isPeer = (value: BackendName): value is PeerName => PEER_NAMES.some(peer => peer === value)
   if (isPeer(name)) return peerBackend(name)
   return isBroken(name) ? brokenBackend(name) : PRODUCT_BACKENDS[name]()

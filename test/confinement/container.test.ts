@@ -2,8 +2,10 @@
 import t from 'tap'
 import { planContainer } from '../../src/confinement/container-plan.js'
 import { containerHolds, containerRefusal, otherUidRefusal } from '../../src/confinement/container-proof.js'
+import { planLandlock } from '../../src/confinement/landlock-plan.js'
 import { planLaunch } from '../../src/confinement/launch-plan.js'
 import { CAPABILITY, type HostView, readSurroundings, realHost } from '../../src/confinement/surroundings.js'
+import type { LaunchPlan } from '../../src/confinement/types.js'
 import { Refusal } from '../../src/errors.js'
 import { DEBIAN, policy, rule } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
@@ -236,7 +238,21 @@ t.test('a launch is Landlock’s, in a proved container', async t => {
     identity: null,
     confinement: { boundary: 'container', container: { uid: 0 } },
   })
-  t.ok(plan.landlock !== undefined && plan.seccomp.length > 0)
+  const alone = planLandlock(request)
+  if (alone instanceof Refusal) throw alone
+  const played = ({ landlock, seccomp, command, env, limits }: LaunchPlan) => ({
+    landlock,
+    seccomp,
+    command,
+    env,
+    limits,
+  })
+  t.same(played(plan), played(alone), 'what is played is what Landlock alone is started by')
+  t.same(
+    plan.confinement.applied,
+    alone.confinement.applied,
+    'and so its row in the table is that of Landlock, broken as that is seen to be',
+  )
   t.ok(plan.confinement.gaps.some(({ guarantee }) => guarantee === 'not-root-outside'))
   const other = planContainer({ ...request, policy: { ...request.policy, containerUid: 4242 } }, view(DOCKER))
   if (other instanceof Refusal) throw other
