@@ -10,7 +10,11 @@ import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/em
 import type { HarnessEvent } from '../../src/events.js'
 import type { WireName } from '../../src/wires/port.js'
 import { needs } from '../../test/support/needs.js'
-import { eventsOf, harness, type Ran, type Scratch, scratch } from '../support/harness.js'
+import { eventsOf, harness, ofKind, type Ran, type Scratch, scratch } from '../support/harness.js'
+
+function of<Kind extends HarnessEvent['kind']>(ran: Ran, kind: Kind) {
+  return ofKind(eventsOf(ran.stdout), kind)
+}
 
 const WIRES: readonly WireName[] = ['openai-responses', 'anthropic-messages', 'openai-chat']
 
@@ -46,10 +50,6 @@ async function play(t: Test, { wire, turns, words = [], files = {}, options = {}
   ])
   t.equal(emulator.firstMismatch, null, `${wire}: every request was legal and as expected`)
   return { ran, emulator, ws }
-}
-
-function of<K extends HarnessEvent['kind']>(ran: Ran, kind: K): Extract<HarnessEvent, { kind: K }>[] {
-  return eventsOf(ran.stdout).filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
 }
 
 const SCHEMA = {

@@ -5,24 +5,13 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { parseScenario } from '../../src/emulator/scenario.js'
-import { type Emulator, startEmulator } from '../../src/emulator/server.js'
-import type { HarnessEvent } from '../../src/events.js'
+import type { Emulator } from '../../src/emulator/server.js'
 import { needs } from '../../test/support/needs.js'
-import { eventsOf, harness, scratch } from '../support/harness.js'
+import { eventsOf, harness, ofKind, scratch } from '../support/harness.js'
+import { scripted as serve } from '../support/scripted.js'
 
-type Kind = HarnessEvent['kind']
-
-function of<K extends Kind>(events: readonly HarnessEvent[], kind: K): Extract<HarnessEvent, { kind: K }>[] {
-  return events.filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
-}
-
-async function scripted(t: Test, turns: readonly object[]): Promise<Emulator> {
-  const text = JSON.stringify({ version: 1, model: 'scripted', turns, then: 'repeat-last' })
-  const endpoint = await startEmulator({ scenario: parseScenario(text, 'inline.json') })
-  t.teardown(() => endpoint.close())
-  return endpoint
-}
+/** Tests here end on the last turn, however often it is asked for. */
+const scripted = (t: Test, turns: readonly object[]): Promise<Emulator> => serve(t, turns, { then: 'repeat-last' })
 
 const MEMORY = '---\nkind: lesson\nsummary: look twice\ntrust: unreviewed\nstatus: active\n---\nTwice, always.\n'
 
@@ -92,18 +81,18 @@ t.test('a run offers, records and answers skills and memories', async t => {
   const ran = await run(endpoint, ...ALL, '--approve', 'deny')
   const events = eventsOf(ran.stdout)
   t.equal(ran.status, 0, ran.stderr)
-  const [started] = of(events, 'started')
+  const [started] = ofKind(events, 'started')
   t.strictSame(started?.published_tools.slice(-2), ['skill', 'recall'])
   t.strictSame([started?.skills, started?.agents, started?.memories], [['review', 'plug:s'], [], ['m1']])
   t.strictSame(
-    of(events, 'tool-completed').map(({ failed, code }) => code ?? failed),
+    ofKind(events, 'tool-completed').map(({ failed, code }) => code ?? failed),
     ['unknown-skill', false, false],
   )
   t.strictSame(
-    of(events, 'warning').map(({ code }) => code),
+    ofKind(events, 'warning').map(({ code }) => code),
     ['document-refused', 'document-recovered', 'document-key-ignored'],
   )
-  t.strictSame(of(events, 'approval-required'), [], 'they never ask')
+  t.strictSame(ofKind(events, 'approval-required'), [], 'they never ask')
 })
 
 t.test('hooks are asked about them', async t => {
@@ -121,7 +110,7 @@ t.test('hooks are asked about them', async t => {
   ])
   const ran = await run(endpoint, ...ALL, '--hooks', 'hooks.json', '--hooks-unchecked')
   t.strictSame(
-    of(eventsOf(ran.stdout), 'tool-completed').map(({ code }) => code),
+    ofKind(eventsOf(ran.stdout), 'tool-completed').map(({ code }) => code),
     ['hook-blocked'],
     ran.stderr,
   )
@@ -138,7 +127,7 @@ t.test('what a run refuses about documents, by code and status', async t => {
   ]
   for (const [words, code, says] of cases) {
     const ran = await run(endpoint, ...words)
-    const [refused] = of(eventsOf(ran.stdout), 'refused')
+    const [refused] = ofKind(eventsOf(ran.stdout), 'refused')
     t.equal(ran.status, 1, words.join(' '))
     t.equal(refused?.code, code, words.join(' '))
     t.match(refused?.reason, says)
@@ -155,11 +144,11 @@ t.test('no write grant may hold what the model is told to follow', { skip: needs
   ])
   const confined = ['--skills-dir', 'ws/sk', '--confine', 'auto', '--yes']
   const granted = await run(endpoint, ...confined, '--allow-program', 'sh', '--process-write-subtree', '.')
-  t.match(of(eventsOf(granted.stdout), 'refused'), [
+  t.match(ofKind(eventsOf(granted.stdout), 'refused'), [
     { code: 'control-file-inside', reason: /the skills \(--skills-dir\)/ },
   ])
   const written = await run(endpoint, ...confined)
-  t.match(of(eventsOf(written.stdout), 'tool-completed'), [{ failed: true, code: 'control-file-inside' }])
+  t.match(ofKind(eventsOf(written.stdout), 'tool-completed'), [{ failed: true, code: 'control-file-inside' }])
 })
 
 t.test('tools and context show say what a run would publish and send', async t => {
@@ -213,7 +202,7 @@ t.test('an AGENTS.md that cannot be read is told after the start, and beside the
 t.test('context show has the digests that a run records', async t => {
   const { run, say } = place(t)
   const endpoint = await scripted(t, [{ reply: { text: 'done' } }])
-  const [started] = of(eventsOf((await run(endpoint, ...ALL)).stdout), 'started')
+  const [started] = ofKind(eventsOf((await run(endpoint, ...ALL)).stdout), 'started')
   const shown = JSON.parse((await say('context', 'show', ...ALL, '--json')).stdout) as { id: string; sha256: string }[]
   const digests = (list: readonly { id: string; sha256: string }[]): string[] =>
     list.map(one => `${one.id} ${one.sha256}`)

@@ -16,26 +16,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
 import t, { type Test } from 'tap'
-import { parseScenario } from '../../src/emulator/scenario.js'
-import { type Emulator, startEmulator } from '../../src/emulator/server.js'
-import type { HarnessEvent } from '../../src/events.js'
+import type { Emulator } from '../../src/emulator/server.js'
 import { eventually, marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
-import { eventsOf, harness, harnessBin, scratch } from '../support/harness.js'
+import { eventsOf, harness, harnessBin, ofKind, scratch } from '../support/harness.js'
+import { scripted as serve } from '../support/scripted.js'
 import { harnessLine, session } from '../support/terminal.js'
 
-type Kind = HarnessEvent['kind']
-
-function of<K extends Kind>(events: readonly HarnessEvent[], kind: K): Extract<HarnessEvent, { kind: K }>[] {
-  return events.filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
-}
-
-async function scripted(t: Test, turns: readonly object[]): Promise<Emulator> {
-  const text = JSON.stringify({ version: 1, model: 'scripted', turns, then: 'repeat-last' })
-  const endpoint = await startEmulator({ scenario: parseScenario(text, 'inline.json') })
-  t.teardown(() => endpoint.close())
-  return endpoint
-}
+/** Tests here end on the last turn, however often it is asked for. */
+const scripted = (t: Test, turns: readonly object[]): Promise<Emulator> => serve(t, turns, { then: 'repeat-last' })
 
 /** A workspace, an operator's folder beside it with a space in its name, and a hooks file there. */
 function place(t: Test) {
@@ -111,7 +100,7 @@ t.test(
         t.equal(ran.status, 0, ran.stderr)
         t.equal(existsSync(join(at.ws, 'canary')), made)
         const events = eventsOf(ran.stdout)
-        t.equal(of(events, 'hook-ran').length, 1)
+        t.equal(ofKind(events, 'hook-ran').length, 1)
         const told = /^(?:tool-requested|tool-completed|hook-ran|approval-)/
         t.strictSame(
           events.map(({ kind }) => kind).filter(kind => told.test(kind)),
@@ -142,7 +131,7 @@ t.test('the words of an after-call hook are in the next request', async t => {
   const hooks = at.file([{ on: 'after-call', command: [at.hook('note', `echo '{"note":"mind the gap"}'`)] }])
   const ran = await harness(run(endpoint, at.ws, hooks))
   t.equal(ran.status, 0, ran.stderr)
-  t.match(of(eventsOf(ran.stdout), 'hook-ran'), [{ point: 'after-call', note: 'mind the gap', name: 'hook-1' }])
+  t.match(ofKind(eventsOf(ran.stdout), 'hook-ran'), [{ point: 'after-call', note: 'mind the gap', name: 'hook-1' }])
 })
 
 t.test('a stop hook that never has enough ends after three continuations', async t => {
@@ -154,8 +143,8 @@ t.test('a stop hook that never has enough ends after three continuations', async
   const ran = await harness(run(endpoint, at.ws, hooks))
   t.equal(ran.status, 0, ran.stderr)
   const events = eventsOf(ran.stdout)
-  t.equal(of(events, 'turn-started').length, 4)
-  t.match(of(events, 'warning'), [{ code: 'stop-hook-exhausted', message: /stop hook more / }])
+  t.equal(ofKind(events, 'turn-started').length, 4)
+  t.match(ofKind(events, 'warning'), [{ code: 'stop-hook-exhausted', message: /stop hook more / }])
   const seen = readFileSync(join(at.op, 'more.log'), 'utf8').trim().split('\n')
   t.strictSame(
     seen.map(line => (JSON.parse(line) as { continuations: number }).continuations),
@@ -265,25 +254,25 @@ t.test('hooks are the operator’s: where they may lie', async t => {
   t.equal(endpoint.requests.length, 0, 'nothing was asked of the model')
   const unchecked = await harness(run(endpoint, at.ws, cases[0]?.[1] ?? '', '--hooks-unchecked'))
   t.equal(unchecked.status, 0, unchecked.stderr)
-  t.match(of(eventsOf(unchecked.stdout), 'warning'), [{ code: 'hooks-unchecked', message: /HC305/ }])
+  t.match(ofKind(eventsOf(unchecked.stdout), 'warning'), [{ code: 'hooks-unchecked', message: /HC305/ }])
   const always = await harness(
     run(endpoint, at.ws, at.file([{ on: 'before-call', command: [at.hook('empty', '# rules follow')] }], 'i.json')),
   )
   t.equal(always.status, 0, always.stderr)
   t.match(
-    of(eventsOf(always.stdout), 'warning'),
+    ofKind(eventsOf(always.stdout), 'warning'),
     [{ code: 'hook-vacuous', message: /hook 1: .*empty/ }],
     'an emptied gate is told',
   )
   const nowhere = [{ on: 'stop', command: [at.hook('nowhere', 'exit 0')], cwd: join(at.op, 'nowhere else') }]
   const cwdGone = await harness(run(endpoint, at.ws, at.file(nowhere, 'n.json')))
   t.equal(cwdGone.status, 0, 'a stop hook without its folder fails open, too')
-  t.match(of(eventsOf(cwdGone.stdout), 'hook-ran'), [{ decision: { kind: 'failed', reason: /nowhere else/ } }])
+  t.match(ofKind(eventsOf(cwdGone.stdout), 'hook-ran'), [{ decision: { kind: 'failed', reason: /nowhere else/ } }])
   const gone = at.file([{ on: 'stop', name: 'lost', command: [join(at.op, 'gone')] }], 'h.json')
   const open2 = await harness(run(endpoint, at.ws, gone))
   t.equal(open2.status, 0, open2.stderr)
   t.strictSame(
-    of(eventsOf(open2.stdout), 'warning').map(({ code }) => code),
+    ofKind(eventsOf(open2.stdout), 'warning').map(({ code }) => code),
     ['hook-unstartable', 'hook-failed'],
     'a stop hook fails open, and both are told',
   )
@@ -334,7 +323,7 @@ t.test('hooks that come with a repository are never looked for (E12 P058)', asyn
   t.equal(ran.status, 0, ran.stderr)
   t.ok(endpoint.requests.length > 2, 'the agent of the plugin did work')
   t.notOk(existsSync(join(at.ws, 'canary')))
-  t.strictSame(of(eventsOf(ran.stdout), 'hook-ran'), [])
+  t.strictSame(ofKind(eventsOf(ran.stdout), 'hook-ran'), [])
   if (needs('node-pty') !== false) return
   t.equal((await (await session(harnessLine(words), at.ws)).ended).status, 0, 'nor where somebody sits')
   t.notOk(existsSync(join(at.ws, 'canary')))
@@ -363,7 +352,7 @@ t.test(
       const ran = await harness([...run(endpoint, at.ws, hooks), ...words])
       t.equal(ran.status, 0, ran.stderr)
       for (const file of ['canary', 'made']) t.notOk(existsSync(join(at.ws, file)), name)
-      t.equal(of(eventsOf(ran.stdout), 'hook-ran').length, asked, `${name}: asked`)
+      t.equal(ofKind(eventsOf(ran.stdout), 'hook-ran').length, asked, `${name}: asked`)
     }
   },
 )
@@ -395,7 +384,7 @@ t.test('P055: under verbs a hook is asked about the entry that a call invokes', 
   ])
   const ran = await harness(run(endpoint, at.ws, hooks, '--surface', 'verbs'))
   t.equal(ran.status, 0, ran.stderr)
-  t.match(of(eventsOf(ran.stdout), 'tool-completed'), [{ failed: true, code: 'hook-blocked' }, { failed: false }])
+  t.match(ofKind(eventsOf(ran.stdout), 'tool-completed'), [{ failed: true, code: 'hook-blocked' }, { failed: false }])
   t.match(JSON.parse(readFileSync(join(at.op, 'guard.read'), 'utf8')), {
     entry: 'file_read',
     call: { name: 'tool_invoke' },
@@ -411,7 +400,7 @@ t.test('P059: the file that is named is the one that counts, or the run is refus
   const ran = await harness(run(endpoint, at.ws, named), { cwd: at.op })
   t.equal(ran.status, 0, ran.stderr)
   t.strictSame(
-    of(eventsOf(ran.stdout), 'hook-ran').map(({ name }) => name),
+    ofKind(eventsOf(ran.stdout), 'hook-ran').map(({ name }) => name),
     ['named'],
   )
   const asked = endpoint.requests.length
@@ -434,7 +423,7 @@ t.test('P050 P052: no word is split at a space, and hooks that differ in one wor
   const ran = await harness(run(endpoint, at.ws, at.file(hooks, 'my hooks.json')))
   t.equal(ran.status, 0, ran.stderr)
   t.strictSame(
-    of(eventsOf(ran.stdout), 'hook-ran').map(({ note }) => note),
+    ofKind(eventsOf(ran.stdout), 'hook-ran').map(({ note }) => note),
     ['one two of 2', '$HOME/x of 2', '${HOME}/x of 2'],
   )
 })
@@ -444,7 +433,7 @@ t.test('P046: a hook that reads to the end of its input gets there', async t => 
   const endpoint = await scripted(t, [{ reply: { calls: [{ name: 'dir_list', arguments: {} }] } }, DONE])
   const hooks = at.file([{ on: 'before-call', command: [at.hook('cat', 'cat >/dev/null')], 'timeout-ms': 5_000 }])
   const ran = await harness(run(endpoint, at.ws, hooks))
-  t.match(of(eventsOf(ran.stdout), 'hook-ran'), [{ status: 0, timed_out: false }])
+  t.match(ofKind(eventsOf(ran.stdout), 'hook-ran'), [{ status: 0, timed_out: false }])
 })
 
 t.test('a bad file refuses the run with the place and the nearest name', async t => {
@@ -478,9 +467,9 @@ t.test('a hook ends with the run: on a signal, and at the deadline', async t => 
     t.equal(exitCode, 2, how)
     const events = eventsOf(String(stdout))
     t.equal(events.at(-1)?.kind, 'finished')
-    t.match(of(events, 'finished')[0]?.stop.kind, how === 'SIGINT' ? 'cancelled' : 'deadline')
-    t.match(of(events, 'hook-ran'), [{ decision: { kind: 'failed' } }], 'ended: left alone it would have agreed')
-    t.match(of(events, 'tool-completed'), [{ failed: true, code: 'skipped' }])
+    t.match(ofKind(events, 'finished')[0]?.stop.kind, how === 'SIGINT' ? 'cancelled' : 'deadline')
+    t.match(ofKind(events, 'hook-ran'), [{ decision: { kind: 'failed' } }], 'ended: left alone it would have agreed')
+    t.match(ofKind(events, 'tool-completed'), [{ failed: true, code: 'skipped' }])
     await sleep(50)
     t.strictSame(marked(at.op), [], 'nothing of it is left')
   }
@@ -492,7 +481,7 @@ t.test('started says what was scrubbed from the PATH', async t => {
   const hooks = at.file([{ on: 'stop', command: ['true'] }])
   const ran = await harness(run(endpoint, at.ws, hooks), { env: { PATH: `${at.ws}:relative:/nowhere:/usr/bin:/bin` } })
   t.equal(ran.status, 0, ran.stderr)
-  const [started] = of(eventsOf(ran.stdout), 'started')
+  const [started] = ofKind(eventsOf(ran.stdout), 'started')
   t.match(started?.path_scrubbed.slice(0, 3), [
     { entry: at.ws, why: /the agent can write/ },
     { entry: 'relative', why: /working folder/ },
@@ -530,8 +519,8 @@ t.test('what keeps a hook from being asked is told, or refused (P064 E11 E16 E18
     const ran = await harness(run(endpoint, at.ws, at.file([hook], 'p064.json')))
     const events = eventsOf(ran.stdout)
     const told = [
-      ...of(events, 'warning').map(({ code, message }) => `${code} ${message}`),
-      ...of(events, 'refused').map(({ code, reason }) => `${code} ${reason}`),
+      ...ofKind(events, 'warning').map(({ code, message }) => `${code} ${message}`),
+      ...ofKind(events, 'refused').map(({ code, reason }) => `${code} ${reason}`),
     ]
     t.match(told.join('\n'), says, name)
   }
@@ -591,7 +580,7 @@ t.test(
     await git('commit', '-q', '-m', 'one')
     t.match(readFileSync(join(at.op, 'outer.env'), 'utf8'), /GIT_INDEX_FILE=/, 'git did set its variables')
     const events = eventsOf(readFileSync(join(at.op, 'record'), 'utf8'))
-    t.equal(of(events, 'tool-completed').length, 3)
+    t.equal(ofKind(events, 'tool-completed').length, 3)
     t.equal(readFileSync(join(outer, '.git', 'config'), 'utf8'), before)
     t.notMatch((await git('branch', '-a')).stdout, 'taken-over')
     t.equal((await git('show', '--stat', '--format=%s', 'HEAD')).stdout.includes('kept.txt'), true)

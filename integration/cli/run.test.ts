@@ -14,17 +14,13 @@ import { type Emulator, startEmulator } from '../../src/emulator/server.js'
 import type { HarnessEvent } from '../../src/events.js'
 import { eventually, marked, NOBODY } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
-import { eventsOf, harness, harnessBin, scratch } from '../support/harness.js'
+import { eventsOf, harness, harnessBin, ofKind, scratch } from '../support/harness.js'
 
 type Kind = HarnessEvent['kind']
 const TERMINAL: readonly Kind[] = ['finished', 'failed', 'refused']
 
 function terminals(events: readonly HarnessEvent[]): readonly HarnessEvent[] {
   return events.filter(({ kind }) => TERMINAL.includes(kind))
-}
-
-function of<K extends Kind>(events: readonly HarnessEvent[], kind: K): Extract<HarnessEvent, { kind: K }>[] {
-  return events.filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
 }
 
 async function scripted(turns: readonly object[]): Promise<Emulator> {
@@ -69,7 +65,7 @@ t.test('the demo answers with the reading tools alone', async t => {
   ])
   t.equal(ran.status, 0, ran.stderr)
   const events = eventsOf(ran.stdout)
-  const [started] = of(events, 'started')
+  const [started] = ofKind(events, 'started')
   t.strictSame(started?.published_tools, ['file_read', 'dir_list', 'search', 'find'])
   t.strictSame(
     started?.withheld.map(({ tool }) => tool),
@@ -100,13 +96,13 @@ t.test('the demo works for real inside the boundary', { skip: needs('bubblewrap'
   t.equal(ran.status, 0, ran.stderr)
   const events = eventsOf(ran.stdout)
   t.strictSame(
-    of(events, 'launch-ended').map(({ outcome }) => outcome.ending.kind === 'exited' && outcome.ending.status),
+    ofKind(events, 'launch-ended').map(({ outcome }) => outcome.ending.kind === 'exited' && outcome.ending.status),
     [0, 1, 0],
     'the probe, the failing test, the passing test',
   )
   t.match(readFileSync(join(ws.path, 'greet.mjs'), 'utf8'), /Hello, \$\{name\}!/)
   t.notOk(existsSync(join(ws.path, '..', 'outside.txt')), 'the write outside did not happen')
-  t.equal(of(events, 'tool-completed').filter(({ failed }) => failed).length, 1, 'and was the one failed call')
+  t.equal(ofKind(events, 'tool-completed').filter(({ failed }) => failed).length, 1, 'and was the one failed call')
 })
 
 t.test('answer and progress in one file keep their lines', async t => {
@@ -222,7 +218,7 @@ t.test('could not run: status 1, one refused line, nothing else on stdout', asyn
       ['refused'],
       words.join(' '),
     )
-    const [refused] = of(events, 'refused')
+    const [refused] = ofKind(events, 'refused')
     t.equal(refused?.code, code, `${words.join(' ')}: ${refused?.reason}`)
     t.match(refused?.reason, says)
     t.notMatch(ran.stderr, /\n\s+at /, 'no stack')
@@ -241,12 +237,12 @@ t.test('an endpoint that is not there: failed, status 1, retried first (P074)', 
   )
   t.equal(events.at(-1)?.kind, 'failed')
   t.strictSame(
-    of(events, 'turn-retried').map(({ attempt }) => attempt),
+    ofKind(events, 'turn-retried').map(({ attempt }) => attempt),
     [1, 2, 3],
     'each further attempt is a kind of its own',
   )
-  t.equal(of(events, 'failed')[0]?.code, 'transport')
-  t.match(of(events, 'failed')[0]?.reason, /ECONNREFUSED|refused/)
+  t.equal(ofKind(events, 'failed')[0]?.code, 'transport')
+  t.match(ofKind(events, 'failed')[0]?.reason, /ECONNREFUSED|refused/)
 })
 
 t.test('an endpoint that dies in mid-stream, answers garbage or an error: JSON lines all the way (P073)', async t => {
@@ -273,7 +269,7 @@ t.test('an endpoint that dies in mid-stream, answers garbage or an error: JSON l
       ['failed'],
       name,
     )
-    t.equal(of(events, 'failed')[0]?.code, code, `${name}: ${of(events, 'failed')[0]?.reason}`)
+    t.equal(ofKind(events, 'failed')[0]?.code, code, `${name}: ${ofKind(events, 'failed')[0]?.reason}`)
   }
   const cut = await scripted([
     { reply: { text: 'this is cut' }, fault: { close_after_bytes: 300 } },
@@ -282,7 +278,7 @@ t.test('an endpoint that dies in mid-stream, answers garbage or an error: JSON l
   const ran = await harness(against(cut, ws.path, '--json'))
   await cut.close()
   t.equal(ran.status, 0, 'a cut stream is tried again')
-  t.ok(of(eventsOf(ran.stdout), 'turn-retried').length === 1)
+  t.ok(ofKind(eventsOf(ran.stdout), 'turn-retried').length === 1)
 })
 
 t.test(
@@ -301,13 +297,13 @@ t.test(
     t.equal(endpoint.firstMismatch, null)
     const events = eventsOf(ran.stdout)
     t.strictSame(
-      of(events, 'approval-resolved').map(({ approved }) => approved),
+      ofKind(events, 'approval-resolved').map(({ approved }) => approved),
       [false],
     )
-    const [asked] = of(events, 'approval-required')
+    const [asked] = ofKind(events, 'approval-required')
     t.equal(asked?.name, 'file_write')
     t.match(
-      of(events, 'tool-completed'),
+      ofKind(events, 'tool-completed'),
       [{ call_id: asked?.call_id, failed: true, code: 'denied', reason: /file_write was denied/ }],
       'the denied call is told by code and by words',
     )
@@ -388,7 +384,7 @@ t.test('SIGINT and SIGTERM cancel: finished cancelled, status 2, the socket is c
     t.equal(ran.exitCode, 2, signal)
     const events = eventsOf(ran.stdout)
     t.strictSame(
-      of(events, 'cancel-requested').map(({ by }) => by),
+      ofKind(events, 'cancel-requested').map(({ by }) => by),
       ['signal'],
     )
     t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
@@ -431,7 +427,7 @@ t.test(
       if (signal === 'SIGKILL') continue
       t.equal(ran.exitCode, 2)
       const events = eventsOf(ran.stdout)
-      t.match(of(events, 'launch-ended').at(-1)?.outcome.ending, { kind: 'cancelled', by: 'signal' })
+      t.match(ofKind(events, 'launch-ended').at(-1)?.outcome.ending, { kind: 'cancelled', by: 'signal' })
       t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
     }
   },
@@ -463,7 +459,7 @@ t.test(
       await endpoint.close()
       if (status === 130) continue
       const events = eventsOf(ran.stdout)
-      t.equal(of(events, 'launch-ended').at(-1)?.outcome.stdout_bytes, 'tidied\n'.length, 'it had its time')
+      t.equal(ofKind(events, 'launch-ended').at(-1)?.outcome.stdout_bytes, 'tidied\n'.length, 'it had its time')
       t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
     }
   },
@@ -522,7 +518,7 @@ for (const boundary of ['bubblewrap', 'landlock'] as const) {
     const ran = await child
     t.equal(ran.exitCode, 2)
     t.same(
-      of(eventsOf(ran.stdout), 'launch-ended').flatMap(({ outcome: { ending } }) =>
+      ofKind(eventsOf(ran.stdout), 'launch-ended').flatMap(({ outcome: { ending } }) =>
         ending.kind === 'timed-out' ? [ending.limit_ms] : [],
       ),
       turns.map(() => 200),
@@ -544,9 +540,9 @@ t.test('what appears in a write grant is a warning before the last event', { ski
   const ran = await harness(against(endpoint, ws.path, ...grant, '--json'))
   t.equal(ran.status, 0, ran.stderr)
   const events = eventsOf(ran.stdout)
-  t.match(of(events, 'started')[0]?.confinement.gaps, [{ guarantee: 'nothing-planted' }])
+  t.match(ofKind(events, 'started')[0]?.confinement.gaps, [{ guarantee: 'nothing-planted' }])
   t.same(
-    of(events, 'warning').map(
+    ofKind(events, 'warning').map(
       ({ code, message }) => `${code} ${message.replaceAll(/planted-[0-9a-f]{16}/g, 'planted')}`,
     ),
     [
@@ -567,7 +563,7 @@ t.test('what a tool left behind does not hold the end up (P019, P080)', { skip: 
   t.equal(ran.exitCode, 0)
   const events = eventsOf(ran.stdout)
   t.equal(events.at(-1)?.kind, 'finished')
-  t.match(of(events, 'launch-ended').at(-1)?.outcome, { ending: { kind: 'exited', status: 0 }, output_held: false })
+  t.match(ofKind(events, 'launch-ended').at(-1)?.outcome, { ending: { kind: 'exited', status: 0 }, output_held: false })
   t.same(inside(), [])
   await endpoint.close()
 })

@@ -14,7 +14,12 @@ import type { HarnessEvent } from '../../src/events.js'
 import { readSession } from '../../src/session/read.js'
 import type { WireName } from '../../src/wires/port.js'
 import { needs } from '../../test/support/needs.js'
-import { eventsOf, harness, harnessBin, type Ran, type Scratch, scratch } from '../support/harness.js'
+import { eventsOf, harness, harnessBin, ofKind, type Ran, type Scratch, scratch } from '../support/harness.js'
+
+/** Of a run that may have been killed: its last line may be a part of one. */
+function of<Kind extends HarnessEvent['kind']>(stdout: string, kind: Kind) {
+  return ofKind(eventsOf(stdout.slice(0, stdout.lastIndexOf('\n') + 1)), kind)
+}
 
 async function scripted(
   turns: readonly object[],
@@ -64,11 +69,6 @@ function place(t: { teardown(undo: () => void): void }): Place {
     ...['--session-dir', dir, ...more],
   ]
   return { ws, dir, words }
-}
-
-function of<K extends HarnessEvent['kind']>(stdout: string, kind: K): Extract<HarnessEvent, { kind: K }>[] {
-  const lines = stdout.slice(0, stdout.lastIndexOf('\n') + 1)
-  return eventsOf(lines).filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
 }
 
 async function ran(place: Place, turns: readonly object[], ...more: string[]): Promise<Ran> {

@@ -7,19 +7,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
 import t, { type Test } from 'tap'
-import type { HarnessEvent } from '../../src/events.js'
 import { marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
-import { eventsOf, harness, harnessBin, type Scratch, scratch } from '../support/harness.js'
+import { eventsOf, harness, harnessBin, ofKind, type Scratch, scratch } from '../support/harness.js'
 import { scripted } from '../support/scripted.js'
 import { watched } from '../support/terminal.js'
-
-type Kind = HarnessEvent['kind']
-
-function of<K extends Kind>(events: readonly HarnessEvent[], kind: K): Extract<HarnessEvent, { kind: K }>[] {
-  return events.filter((event): event is Extract<HarnessEvent, { kind: K }> => event.kind === kind)
-}
 
 const node = join(process.execPath, '..')
 /** The folder of the running node may lie under a home, where nothing is readable by itself. */
@@ -97,13 +90,13 @@ t.test('review.yaml: mended in the second attempt, after the tests said no', con
   const events = eventsOf(ran.stdout)
   t.match(events.at(-1), { kind: 'flow-finished', clean: true, retreats: 1, failed: 1 })
   t.match(
-    of(events, 'group-left').map(({ path, attempts }) => `${path} ${attempts}`),
+    ofKind(events, 'group-left').map(({ path, attempts }) => `${path} ${attempts}`),
     ['root.look 1', 'root.mend.verify 1', 'root.mend 2', 'root 1'],
   )
   t.equal(endpoint.played, 6, 'and nothing else was asked')
   t.match(readFileSync(join(at.ws.path, 'greet.mjs'), 'utf8'), /name\}!`/)
   t.strictSame(
-    of(events, 'session').map(({ id }) => id.replace(/^[0-9a-f]{16}-[0-9a-f]{8}\./, '')),
+    ofKind(events, 'session').map(({ id }) => id.replace(/^[0-9a-f]{16}-[0-9a-f]{8}\./, '')),
     ['root.1.look.1', 'root.1.mend.1', 'root.1.mend.2.verify.1', 'root.1.mend.2'],
   )
 })
@@ -127,7 +120,7 @@ t.test('research.yaml: three at one time, one report', confined, async t => {
   t.equal(ran.status, 0, ran.stderr)
   const events = eventsOf(ran.stdout)
   t.strictSame(
-    of(events, 'step-started').map(({ path }) => path),
+    ofKind(events, 'step-started').map(({ path }) => path),
     ['code.read', 'tests.read', 'history.read', 'report.write', 'report.there'].map(path => `root.${path}`),
     'in the order of the document, whichever came first',
   )
@@ -150,14 +143,14 @@ t.test('release.yaml: pauses for the operator, and goes on where it stood', conf
   const paused = eventsOf(first.stdout)
   t.match(paused.at(-1), { kind: 'flow-paused', path: 'root.approve', reached: 3 })
   t.notOk(existsSync(join(at.ws.path, 'out')), 'nothing was packaged yet')
-  const [started] = of(paused, 'flow-started')
+  const [started] = ofKind(paused, 'flow-started')
   const id = started?.flow_id ?? ''
   t.match(first.stderr, new RegExp(`^flow ${id}$`, 'm'))
   const second = await at.run('release.yaml', '--resume', id, ...options)
   t.equal(second.status, 0, second.stderr)
   const events = eventsOf(second.stdout)
   t.match(
-    of(events, 'step-finished').map(({ path }) => path),
+    ofKind(events, 'step-finished').map(({ path }) => path),
     ['root.approve', 'root.package.build', 'root.package.smoke'],
   )
   t.match(events.at(-1), { kind: 'flow-finished', clean: true, ran: 6 })
@@ -204,6 +197,30 @@ t.test('statuses: 2 not clean, 1 broken on the wire', async t => {
   t.match(eventsOf(failed.stdout).at(-1), { kind: 'failed', code: 'unauthorized' })
 })
 
+t.test('a scope that matches nothing is told by the plan, by the walk and by a run', async t => {
+  const endpoint = await scripted(t, [PASSED, { reply: { text: 'done' } }])
+  const at = place(t, endpoint.baseUrl)
+  const flow = flowOf('- {id: g, nodes: [{id: a, run: {scope: ["./docs/**=denied", "src/**=allowed"]}}]}')
+  const says = /the write scope rule ".\/docs\/\*\*=denied" matches no path.*write "docs\/\*\*" in its place/
+  const planned = await harness(['workflow', 'plan', '--flow', at.state.write('flow.yaml', flow)])
+  t.equal(planned.status, 0)
+  t.match(planned.stderr, new RegExp(`^warning \\[step-scope\\] root\\.g\\.a: ${says.source}\n$`))
+  const walked = await at.run(flow, '--input', 'x')
+  t.match(of(eventsOf(walked.stdout), 'warning'), [{ code: 'step-scope', message: says }])
+  const words = [
+    'run',
+    '--base-url',
+    endpoint.baseUrl,
+    '--model',
+    'scripted',
+    '--workspace',
+    at.ws.path,
+    '--no-session',
+  ]
+  const ran = await harness([...words, '--json', '--input', 'x', '--write-scope', './docs/**=denied'])
+  t.match(of(eventsOf(ran.stdout), 'warning'), [{ code: 'write-scope', message: says }])
+})
+
 t.test('a resumed flow is held to its document, and its scope to its folder', confined, async t => {
   const endpoint = await scripted(t, [PASSED])
   const at = place(t, endpoint.baseUrl, { 'docs/a.txt': 'x\n', 'src/b.txt': 'x\n' })
@@ -221,7 +238,7 @@ t.test('a resumed flow is held to its document, and its scope to its folder', co
     'x\n',
     'a program of the step could not write beside its scope',
   )
-  const id = of(eventsOf(first.stdout), 'flow-started')[0]?.flow_id ?? ''
+  const id = ofKind(eventsOf(first.stdout), 'flow-started')[0]?.flow_id ?? ''
   const other = await at.run(flow.replace('prompt: look', 'prompt: look again'), '--resume', id, ...options)
   t.equal(other.status, 1)
   t.match(other.stdout, /root\.ask: prompt changed/)
@@ -245,12 +262,12 @@ t.test('sections have sessions of their own, which a flow alone goes on with', a
       ...['--json', ...sessions],
     ])
   const first = await at.run(flow, '--input', 'x')
-  const id = of(eventsOf(first.stdout), 'flow-started')[0]?.flow_id ?? ''
+  const id = ofKind(eventsOf(first.stdout), 'flow-started')[0]?.flow_id ?? ''
   const none = await run('--input', 'hi', '--resume', 'latest')
   t.equal(none.status, 1)
   t.match(none.stdout, /holds no session to go on with/)
-  const own = of(eventsOf((await run('--input', 'hi')).stdout), 'session')[0]?.id
-  t.equal(of(eventsOf((await run('--input', 'more', '--resume', 'latest')).stdout), 'session')[0]?.id, own)
+  const own = ofKind(eventsOf((await run('--input', 'hi')).stdout), 'session')[0]?.id
+  t.equal(ofKind(eventsOf((await run('--input', 'more', '--resume', 'latest')).stdout), 'session')[0]?.id, own)
   t.match((await harness(['sessions', ...sessions])).stdout, `${id}.root.1 `, 'they are listed')
   const journal = join(at.state.path, 'sessions', `${id}.root.1.jsonl`)
   const whole = readFileSync(journal)
@@ -280,7 +297,7 @@ t.test('governors are real programs, and one that cannot answer refuses', async 
   const flow = flowOf('- {id: a}', '- {id: g, nodes: [{id: s}]}', '- {id: h, nodes: [{id: s}]}')
   const ran = await at.run(flow, '--input', 'x', '--hooks', hooks)
   t.equal(ran.status, 2, ran.stderr)
-  t.match(of(eventsOf(ran.stdout), 'transition-refused'), [
+  t.match(ofKind(eventsOf(ran.stdout), 'transition-refused'), [
     { path: 'root.g', moment: 'enter', reason: 'not this one' },
     { path: 'root.h', moment: 'enter', reason: /exited with status 1/ },
   ])
@@ -341,7 +358,7 @@ t.test(
     const passed: string[] = []
     const note = (stdout: string): void => {
       const lines = stdout.slice(0, stdout.lastIndexOf('\n') + 1)
-      for (const event of of(eventsOf(lines), 'step-finished')) if (!event.failed) passed.push(event.path)
+      for (const event of ofKind(eventsOf(lines), 'step-finished')) if (!event.failed) passed.push(event.path)
     }
     for (let kill = 0; kill < KILLS; kill += 1) {
       const running = execa(process.execPath, [harnessBin, ...words()], { reject: false, stdin: 'ignore' })
@@ -350,7 +367,7 @@ t.test(
       const { stdout } = await running
       note(String(stdout ?? ''))
     }
-    const ended = of(eventsOf((await harness(words())).stdout), 'flow-finished')
+    const ended = ofKind(eventsOf((await harness(words())).stdout), 'flow-finished')
     if (ended.length > 0) t.match(ended, [{ clean: true, ran: 8, failed: 0 }])
     else
       t.match((await harness(words())).stdout, /came to its end \(clean\)/, 'a walk that was faster than the last kill')
@@ -406,9 +423,9 @@ t.test('TERM ends everything that runs side by side', confined, async t => {
   t.equal(ran.exitCode, 2)
   const events = eventsOf(String(ran.stdout))
   t.match(events.at(-1), { kind: 'finished', stop: { kind: 'cancelled' } })
-  t.strictSame(of(events, 'flow-finished'), [])
+  t.strictSame(ofKind(events, 'flow-finished'), [])
   t.match(
-    of(events, 'launch-ended')
+    ofKind(events, 'launch-ended')
       .slice(-2)
       .map(({ outcome }) => outcome.ending),
     [{ kind: 'cancelled' }, { kind: 'cancelled' }],
@@ -496,11 +513,11 @@ t.test('a flow that its own steps change is walked as it was read, and that is s
   const events = eventsOf(ran.stdout)
   t.equal(readFileSync(join(at.ws.path, 'said'), 'utf8'), 'goodbye\n')
   t.match(
-    of(events, 'warning').map(({ code }) => code),
+    ofKind(events, 'warning').map(({ code }) => code),
     ['flow-changed'],
   )
   t.equal(events.at(-1)?.kind, 'flow-finished', 'and it is not the last word')
-  t.strictSame(of(events, 'session'), [], 'nothing was filed')
+  t.strictSame(ofKind(events, 'session'), [], 'nothing was filed')
 })
 
 t.test('the ceiling over a flow counts what a step had cost that was killed', async t => {
@@ -521,11 +538,11 @@ t.test('the ceiling over a flow counts what a step had cost that was killed', as
   running.kill('SIGKILL')
   const stdout = String((await running).stdout ?? '')
   const events = eventsOf(stdout.slice(0, stdout.lastIndexOf('\n') + 1))
-  const id = of(events, 'flow-started')[0]?.flow_id ?? ''
+  const id = ofKind(events, 'flow-started')[0]?.flow_id ?? ''
   const bounded = ['--resume', id, '--prices', prices, '--max-cost-microunits']
   const over = await at.run(flow, ...bounded, '110')
   t.equal(over.status, 2, over.stdout)
-  t.match(of(eventsOf(over.stdout), 'warning'), [{ code: 'flow-budget', message: /110 micro-USD are spent/ }])
+  t.match(ofKind(eventsOf(over.stdout), 'warning'), [{ code: 'flow-budget', message: /110 micro-USD are spent/ }])
   t.equal(endpoint.requests.length, 2, 'nothing was asked')
   t.equal((await at.run(flow, ...bounded, '100000')).status, 0, 'with a higher one it goes on')
 })
@@ -536,15 +553,15 @@ t.test('a ceiling over the flow, and a context file that a rule hides', async t 
   const flow = flowOf('- {id: a, run: {context: [secret.txt]}}', '- {id: b, run: {context: [notes.md]}}')
   const ran = await at.run(flow, '--input', 'x', '--hide', join(at.ws.path, 'secret.txt'))
   t.equal(ran.status, 2, ran.stderr)
-  t.match(of(eventsOf(ran.stdout), 'warning'), [{ code: 'context-refused', message: /"secret\.txt" is hidden/ }])
+  t.match(ofKind(eventsOf(ran.stdout), 'warning'), [{ code: 'context-refused', message: /"secret\.txt" is hidden/ }])
   t.equal(endpoint.played, 1, 'the step that was not given its file asked nothing')
   const late = await at.run(flowOf('- {id: a}', '- {id: b, needs: [a]}'), '--input', 'x', '--max-duration-ms', '1')
   t.equal(late.status, 2)
   t.match(
-    of(eventsOf(late.stdout), 'warning').map(({ code }) => code),
+    ofKind(eventsOf(late.stdout), 'warning').map(({ code }) => code),
     ['flow-budget'],
   )
-  const id = of(eventsOf(late.stdout), 'flow-started')[0]?.flow_id ?? ''
+  const id = ofKind(eventsOf(late.stdout), 'flow-started')[0]?.flow_id ?? ''
   const again = await at.run(flowOf('- {id: a}', '- {id: b, needs: [a]}'), '--resume', id)
   t.match(eventsOf(again.stdout)[0], { kind: 'flow-started', flow_id: id, resumed: { steps: 0 } })
 })

@@ -43,6 +43,14 @@ export function eventsOf(stdout: string): HarnessEvent[] {
   })
 }
 
+/** The events of one kind, in their order. */
+export function ofKind<Kind extends HarnessEvent['kind']>(
+  events: readonly HarnessEvent[],
+  kind: Kind,
+): Extract<HarnessEvent, { kind: Kind }>[] {
+  return events.filter((event): event is Extract<HarnessEvent, { kind: Kind }> => event.kind === kind)
+}
+
 /** Commands whose `--json` is the record of a run. */
 const RECORDING: ReadonlySet<string> = new Set(['run', 'demo', 'chat', 'workflow'])
 
