@@ -51,6 +51,10 @@ options="$options --tmpfs /tmp:rw,nosuid,nodev,exec,size=1g"
 # home that cannot be written. To keep sessions mount a folder and name it with --session-dir.
 options="$options --env HOME=/tmp"
 
+# For `no-write-outside`, under podman: no entry is made in /etc/passwd whose home is the folder, which is never granted whole. Without
+# it harness refuses the folder (`home-folder`).
+if [ "$engine" = podman ]; then options="$options --passwd=false"; fi
+
 # For `no-network`: commands have none whatever stands here; this is for harness, which asks the model. NETWORK=none is enough for
 # a provider `demo` or one behind a socket. Without it the network is the engine's default bridge. Never `host`: `--confine
 # container` refuses that, and services that trust the loopback would hear harness.

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Job } from 'kubernetes-types/batch/v1.js'
 import type { PodSpec } from 'kubernetes-types/core/v1.js'
 import ts from 'typescript'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, stringify } from 'yaml'
 import { projectRoot } from '../../test/support/root.js'
 
 /** Where the type of each kind stands in the package that has them from the OpenAPI document of Kubernetes. */
@@ -95,4 +95,29 @@ export function restrictedProblems(pod: PodSpec): string[] {
     }),
   }
   return Object.entries(rules).flatMap(([name, holds]) => (holds ? [] : [name]))
+}
+
+interface Played {
+  readonly image: string
+  /** On the machine: in place of the claim, which podman would make as a volume of root. */
+  readonly path: string
+  readonly args: readonly string[]
+  /** False: in a user namespace, as the document says. Mounts of podman are not mapped into it, as those of Kubernetes are. */
+  readonly hostUsers: boolean
+}
+
+/** The Job's pod alone, for `podman play kube`, which knows no Jobs. */
+export function playedPod(text: string, { image, path, args, hostUsers }: Played): string {
+  const pod = podOf(text)
+  const spec: PodSpec = {
+    ...pod,
+    hostUsers,
+    containers: pod.containers.map(container => ({ ...container, image, imagePullPolicy: 'Never', args: [...args] })),
+    volumes: (pod.volumes ?? []).map(volume =>
+      volume.persistentVolumeClaim === undefined
+        ? volume
+        : { name: volume.name, hostPath: { path, type: 'Directory' } },
+    ),
+  }
+  return stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'harness-pod' }, spec })
 }
