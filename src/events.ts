@@ -97,6 +97,7 @@ export type WarningCode =
   | 'step-context'
   | 'step-command'
   | 'step-scope'
+  | 'write-scope'
   | 'flow-budget'
   | 'flow-changed'
 

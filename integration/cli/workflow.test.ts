@@ -206,7 +206,7 @@ t.test('a scope that matches nothing is told by the plan, by the walk and by a r
   t.equal(planned.status, 0)
   t.match(planned.stderr, new RegExp(`^warning \\[step-scope\\] root\\.g\\.a: ${says.source}\n$`))
   const walked = await at.run(flow, '--input', 'x')
-  t.match(of(eventsOf(walked.stdout), 'warning'), [{ code: 'step-scope', message: says }])
+  t.match(ofKind(eventsOf(walked.stdout), 'warning'), [{ code: 'step-scope', message: says }])
   const words = [
     'run',
     '--base-url',
@@ -218,7 +218,7 @@ t.test('a scope that matches nothing is told by the plan, by the walk and by a r
     '--no-session',
   ]
   const ran = await harness([...words, '--json', '--input', 'x', '--write-scope', './docs/**=denied'])
-  t.match(of(eventsOf(ran.stdout), 'warning'), [{ code: 'write-scope', message: says }])
+  t.match(ofKind(eventsOf(ran.stdout), 'warning'), [{ code: 'write-scope', message: says }])
 })
 
 t.test('a resumed flow is held to its document, and its scope to its folder', confined, async t => {

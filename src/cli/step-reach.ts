@@ -10,6 +10,7 @@ import { documentTools } from '../loop/document-tools.js'
 import { withOwnedTools } from '../loop/owned-tools.js'
 import { land } from '../paths/resolve.js'
 import { shown } from '../paths/walk.js'
+import { vainRules } from '../paths/write-scope.js'
 import { makeToolPort } from '../tools/port-local.js'
 import type { OpenedStep } from '../workflow/ports.js'
 import { processFolders, scopeLayer } from '../workflow/write-set.js'
@@ -32,9 +33,12 @@ export class StepReach {
   /** Throws the refusal of a boundary that cannot be had. */
   async open(scope: readonly string[], emit: Emit): Promise<OpenedStep> {
     const { opening, boundary, tools } = this.surroundings
-    if (scope.length === 0 || opening === null) return { tools, warnings: [], close: async () => [] }
+    const vain = vainRules(scope)
+    if (scope.length === 0 || opening === null) return { tools, warnings: vain, close: async () => [] }
     const granted = opening.request.writeSubtrees
-    const { folders, warnings } = this.#usable(processFolders(scope, granted))
+    const usable = this.#usable(processFolders(scope, granted))
+    const { folders } = usable
+    const warnings = [...vain, ...usable.warnings]
     const isWhole = JSON.stringify(folders) === JSON.stringify(granted) && (opening.request.grants ?? []).length === 0
     if (isWhole) return { tools: this.#tools(scope, boundary, folders), warnings, close: async () => [] }
     const { boundary: own, release } = await this.#hold(folders, emit)

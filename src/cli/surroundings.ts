@@ -7,6 +7,7 @@ import type { Emit, HarnessEvent, StartedEvent } from '../events.js'
 import { documentTools } from '../loop/document-tools.js'
 import type { Documents } from '../loop/documents/documents.js'
 import { withOwnedTools } from '../loop/owned-tools.js'
+import { vainRules } from '../paths/write-scope.js'
 import { closeInherited } from '../supervise/descriptors.js'
 import type { FileReach } from '../tools/folders.js'
 import type { ToolPort } from '../tools/port.js'
@@ -88,6 +89,7 @@ export async function openSurroundings({
     const warnings = [
       ...initWarning(facts),
       ...ownerWarning(boundary),
+      ...scopeWarnings(given.all('--write-scope')),
       ...documentWarnings(documents),
       ...(hooks?.warnings ?? []),
     ]
@@ -115,6 +117,11 @@ function ownerWarning(boundary: Boundary | null): HarnessEvent[] {
   if (owner === null) return []
   const message = `a repository of the workspace belongs to uid ${owner}, and not to the user of the processes: git is told to use it all the same, inside and for this run alone (safe.directory)`
   return [{ kind: 'warning', code: 'git-owner', message }]
+}
+
+/** A rule that matches nothing leaves open what it was to close. */
+function scopeWarnings(rules: readonly string[]): HarnessEvent[] {
+  return vainRules(rules).map(message => ({ kind: 'warning', code: 'write-scope', message }))
 }
 
 /** `writes`: folders that processes may write, as they were spelled. */

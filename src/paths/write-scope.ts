@@ -38,6 +38,20 @@ function isScope(text: string): text is Scope {
   return SCOPES.includes(text)
 }
 
+/**
+ * For a warning: what rules of `texts` no path is ever matched by, and why, a line each. Such a denial denies nothing. Paths are
+ * judged in their normal form ({@link normalizeRelative}); a glob is taken as it is written. Throws as {@link parseWriteScope}.
+ */
+export function vainRules(texts: readonly string[]): readonly string[] {
+  return texts.flatMap(text => {
+    const { glob } = parseWriteScope(text)
+    if (!glob.split('/').some(name => name === '' || name === '.' || name === '..')) return []
+    const meant = normalizeRelative(glob).replace(/^(?:\.\.\/)+/, '')
+    const works = meant === '' || meant === '..' ? '**' : glob.endsWith('/') ? `${meant}/**` : meant
+    return `the write scope rule ${shown(text)} matches no path, because paths are relative to the workspace and without ".", ".." and empty names: write ${shown(works)} in its place`
+  })
+}
+
 /** `.` and empty components dropped, `..` resolved by spelling, leading `..` kept. The empty string is the folder itself. */
 export function normalizeRelative(path: string): string {
   const names: string[] = []

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { compileGlob } from '../../src/paths/glob.js'
-import { normalizeRelative, parseWriteScope, scopeRefusal } from '../../src/paths/write-scope.js'
+import { normalizeRelative, parseWriteScope, scopeRefusal, vainRules } from '../../src/paths/write-scope.js'
 
 t.test('the glob dialect', async t => {
   const cases: [glob: string, matches: string[], not: string[]][] = [
@@ -32,6 +32,26 @@ t.test('declarations', async t => {
   for (const text of ['', 'docs', '=denied', 'docs=', 'docs=Allowed', 'docs=read', 'docs=denied ']) {
     t.throws(() => parseWriteScope(text), { code: 'bad-arguments' }, text)
   }
+})
+
+t.test('a rule that no path can match is told, with what works', async t => {
+  for (const [glob, works] of [
+    ['./docs/**', 'docs/**'],
+    ['/docs/a', 'docs/a'],
+    ['docs/', 'docs/**'],
+    ['docs//a', 'docs/a'],
+    ['docs/../a', 'a'],
+    ['../../x/*', 'x/*'],
+    ['.', '**'],
+    ['/', '**'],
+    ['..', '**'],
+  ] as const) {
+    const [why, ...more] = vainRules(['docs/**=allowed', `${glob}=denied`])
+    t.match(why, `write "${works}" in its place`, glob)
+    t.strictSame(more, [])
+    t.strictSame(vainRules([`${works}=denied`]), [], `${works} is none`)
+  }
+  t.strictSame(vainRules(['**=denied', '*=denied', '.git/**=denied', '..a/b.=denied', '[slug]/?=allowed']), [])
 })
 
 t.test('lexical normal form', async t => {
