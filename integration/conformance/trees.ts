@@ -119,8 +119,9 @@ export async function judgeTrees(
   scene: Scene,
   checks: readonly TreeCheck[] = TREE_CHECKS,
 ): Promise<readonly Verdict[]> {
-  // These compare the workspace, so nothing else may be at work in it.
-  const isAlone = (check: TreeCheck): boolean => check === 'kill' || check === 'early-kill'
+  // These compare the workspace, so nothing else may be at work in it; and where a limit counts all that a user has running, what
+  // another check ends meanwhile is room for a bomb.
+  const isAlone = (check: TreeCheck): boolean => ['kill', 'early-kill', 'fork'].includes(check)
   const alone = checks.filter(isAlone)
   const waiting = checks.filter(check => !isAlone(check))
   const verdicts: Verdict[] = []
