@@ -2,8 +2,7 @@
  * The only reader of the machine: kernel, users, programs, system folders, control groups. Everything else of
  * confinement is a function of what stands here, so a test describes any machine as data.
  *
- * It starts no process, because it stands before every `exec`. What costs one (bubblewrap's version) is added by
- * {@link describeHost} for those who ask.
+ * It starts no process, because it stands before every `exec`; what costs one is added by {@link describeHost}.
  */
 import {
   accessSync,
