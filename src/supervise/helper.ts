@@ -64,8 +64,15 @@ export function startHelper({ file, args, env, stdout, third }: BesideRequest): 
   }
 }
 
+interface Ended {
+  /** Of the error that kept it from starting. */
+  readonly code?: string | undefined
+  readonly signal?: string | undefined
+  readonly exitCode?: number | undefined
+}
+
 /** In few words: those of its library carry the whole command. */
-function endedBy({ code, signal, exitCode }: { code?: string; signal?: string; exitCode?: number }): string {
+function endedBy({ code, signal, exitCode }: Ended): string {
   if (code !== undefined) return `it could not be started: ${code}`
   return signal === undefined ? `it ended with ${exitCode ?? 'nothing'}` : `it was ended by ${signal}`
 }

@@ -31,11 +31,12 @@ export interface StageReport {
   readonly unseen: ReadonlyMap<SeenOutside, string>
 }
 
-const WALL_MS = 5_000
+/** Far more than the attempts take: a machine that has much else to do is no reason not to know. */
+const WALL_MS = 20_000
 /** After a launch has been reported as ended, how long what it left may still hold its output. */
-const GONE_MS = 250
-/** The same for a supervisor that was killed: the guardian looks several times. */
-const SWEPT_MS = 2_000
+const GONE_MS = 2_000
+/** The same for a supervisor that was killed: the guardian looks several times. What is started stays for twice as long. */
+const SWEPT_MS = 5_000
 
 /** Attempts of the launch without grants. */
 export async function closedStage(request: StageRequest): Promise<StageReport> {

@@ -244,7 +244,7 @@ t.test('a limit that others of the user have used up holds, where a launch witho
   const nothing = Buffer.alloc(0)
   const cases: readonly (readonly [limited: Ending, free: Buffer, status: string])[] = [
     [{ kind: 'exited', status: 2 }, begun, 'held'],
-    [{ kind: 'timed-out', limit_ms: 1 }, begun, 'held'],
+    [{ kind: 'timed-out', limit_ms: 1 }, begun, 'unknown'],
     [{ kind: 'exited', status: 2 }, nothing, 'unknown'],
     [{ kind: 'exited', status: 0 }, begun, 'unknown'],
     [{ kind: 'cancelled', by: 'signal' }, begun, 'unknown'],
