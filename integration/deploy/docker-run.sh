@@ -71,8 +71,8 @@ options="$options --stop-timeout 20"
 case ${BOUNDARY:-landlock}-$engine in
 landlock-*) ;;
 bubblewrap-docker)
-  # For `pid-isolation`, `tree-ends`, `dies-with-us`, `no-write-outside` to the letter: the five calls of bubblewrap (clone, unshare,
-  # mount, umount2, pivot_root). Without it Docker refuses user namespaces, and the boundary is `landlock`. More of the kernel can
+  # For `pid-isolation`, `reads-limited`, `private-home-and-tmp`: the five calls of bubblewrap (clone, unshare, mount, umount2,
+  # pivot_root). Without it Docker refuses user namespaces, and the boundary is `landlock`. More of the kernel can
   # be reached by harness then, not by its commands: those may make no namespace.
   options="$options --security-opt seccomp=${SECCOMP:?the file that harness doctor --seccomp-profile made}"
 

@@ -5,8 +5,10 @@ import { execa } from 'execa'
 import t from 'tap'
 import { parse } from 'yaml'
 import { parseArgv } from '../../src/cli/parse.js'
-import { GUARANTEES } from '../../src/confinement/guarantees.js'
+import { GUARANTEES, guaranteesOf } from '../../src/confinement/guarantees.js'
+import { landPolicy } from '../../src/confinement/policy.js'
 import { NESTED_CALLS } from '../../src/confinement/seccomp-profile.js'
+import { DEBIAN } from '../../test/support/confinement-fakes.js'
 import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
 import { scratch } from '../support/harness.js'
@@ -96,6 +98,20 @@ t.test('each paragraph says what it is, or for which guarantee it is and what is
       name,
     )
   }
+})
+
+/** What the full boundary is recommended for, where Landlock would be taken. */
+const MORE = ['pid-isolation', 'reads-limited', 'private-home-and-tmp'] as const
+
+t.test('what bubblewrap is recommended for it holds, and Landlock does not hold whole', async t => {
+  const request = { workspace: base, read: [], writeSubtrees: [], hide: [], unprotect: [], programs: null, env: {} }
+  const policy = landPolicy({ ...request, limits: {}, controlFiles: [] }, DEBIAN)
+  const landlock = { abi: 7, grouped: true }
+  const { applied: less } = guaranteesOf({ boundary: 'landlock', landlock, policy, uid: 1000 })
+  const { applied: more } = guaranteesOf({ boundary: 'bubblewrap', policy, uid: 1000 })
+  for (const guarantee of MORE) t.same([less.includes(guarantee), more.includes(guarantee)], [false, true], guarantee)
+  const words = new RegExp(MORE.map(name => `\`${name}\``).join('(?:,| and) '))
+  for (const name of DOCUMENTS.filter(name => !/compose.yaml|harness@/.test(name))) t.match(text(name), words, name)
 })
 
 t.test('docker-run.sh: ShellCheck has nothing to say', { skip: needs('shellcheck') }, async t => {

@@ -158,7 +158,10 @@ t.test('kubernetes-job.yaml: its pod, as podman plays it', { skip }, async t => 
   // Of a pod the first process is one that waits.
   const lacking = programPath('catatonit') === null ? await install(['catatonit']) : null
   const stand = lacking === null ? await opened(t, 'podman') : null
-  if (stand === null) return void t.comment(lacking ?? '')
+  if (stand === null) {
+    t.comment(lacking ?? 'no engine')
+    return
+  }
   const runtime = runtimeWithoutLimits(base)
   const podman = (...words: readonly string[]) => stand.engine.command(['--runtime', runtime, ...words])
   const play = async (path: string, args: readonly string[], hostUsers = true) => {
