@@ -6,9 +6,26 @@
 # Ubuntu's and their slim kin. Others end the build with a word. Nothing but the package registries is asked.
 #
 # A tag can be moved. To hold a build to bytes, name the base by its digest:
-#   docker pull node:24.21.0-bookworm-slim && docker inspect --format '{{index .RepoDigests 0}}' node:24.21.0-bookworm-slim
+#   docker pull node:24.21.0-trixie-slim && docker inspect --format '{{index .RepoDigests 0}}' node:24.21.0-trixie-slim
 #   docker build --build-arg BASE_IMAGE=node@sha256:… .
-ARG BASE_IMAGE=node:24.21.0-bookworm-slim
+ARG BASE_IMAGE=node:24.21.0-trixie-slim
+
+FROM ${BASE_IMAGE} AS system
+# bubblewrap       the boundary, where the engine lets it make namespaces
+# ca-certificates  authorities for what runs inside and is allowed a host: git, curl
+# git              what agents work with; the harness itself starts none
+# tini             pid 1: passes signals on and reaps
+# (prlimit and mkfifo are in util-linux and coreutils, which Debian and Ubuntu always have.)
+RUN for program in apt-get node npm; do \
+      command -v "$program" >/dev/null || { echo "the base has no $program: this Dockerfile wants a Debian or Ubuntu with Node" >&2; exit 1; }; \
+    done \
+ && apt-get update \
+ && apt-get install -y --no-install-recommends bubblewrap ca-certificates git tini \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/aux-cache /var/log/apt /var/log/*.log
+# Uid 1000 is `node` in Node's own images and `ubuntu` in Ubuntu's. Whoever else it is started as (--user, OpenShift's numbers, which
+# are in no database) has a home all the same: as in /tmp, everyone may make what is his alone. Nothing in a boundary may write there.
+RUN getent passwd 1000 >/dev/null || useradd --uid 1000 --user-group --no-create-home --home-dir /home/harness harness \
+ && install -d -m 1777 -o 1000 -g 0 /home/harness && install -d -m 0775 -o 1000 -g 0 /workspace
 
 # The package as it is published, with the dependencies that the lockfile names, and no scripts of theirs.
 FROM ${BASE_IMAGE} AS package
@@ -26,21 +43,6 @@ RUN tar -xzf /tmp/b10x-harness-*.tgz --strip-components=1 --no-same-owner \
  && rm -rf package-lock.json dist/man node_modules/node-pty/third_party node_modules/node-pty/src node_modules/node-pty/scripts \
  && find node_modules/node-pty/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -r {} + \
  && find . -name '*.map' -delete
-
-FROM ${BASE_IMAGE} AS system
-# bubblewrap       the boundary, where the engine lets it make namespaces
-# ca-certificates  authorities for what runs inside and is allowed a host: git, curl
-# git              what agents work with; the harness itself starts none
-# tini             pid 1: passes signals on and reaps
-# (prlimit and mkfifo are in util-linux and coreutils, which Debian and Ubuntu always have.)
-RUN command -v apt-get >/dev/null || { echo 'this Dockerfile wants a base with apt-get, such as Debian or Ubuntu' >&2; exit 1; } \
- && apt-get update \
- && apt-get install -y --no-install-recommends bubblewrap ca-certificates git tini \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/aux-cache /var/log/apt /var/log/*.log
-# Uid 1000 is `node` in Node's own images and `ubuntu` in Ubuntu's. Whoever else it is started as (--user, OpenShift's numbers, which
-# are in no database) has a home all the same: as in /tmp, everyone may make what is his alone. Nothing in a boundary may write there.
-RUN getent passwd 1000 >/dev/null || useradd --uid 1000 --user-group --no-create-home --home-dir /home/harness harness \
- && install -d -m 1777 -o 1000 -g 0 /home/harness && install -d -m 0775 -o 1000 -g 0 /workspace
 
 FROM system AS bill
 COPY --from=package /tmp/packages.json /tmp/

@@ -35,7 +35,8 @@ export interface Built {
   readonly ms: number
 }
 
-const SUITE = 'bookworm'
+/** That of the Dockerfile's own base. */
+const SUITE = 'trixie'
 /** Beside what a minimal Debian has: the library that node is linked with. */
 const PACKAGES = ['libstdc++6']
 /** As Debian's slim images are. */

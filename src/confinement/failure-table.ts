@@ -53,7 +53,7 @@ const host = (text: string): Fix => ({ host: text })
 /** The first row that matches counts. */
 export const FAILURES: Readonly<Record<string, FailureRow>> = {
   'seccomp-no-userns': {
-    text: /No permissions to create new namespace/,
+    text: /No permissions to create (?:a )?new namespace/,
     probe: 'user namespace',
     cause: 'nobody but root may make a user namespace here: the system-call filter around us or a sysctl forbids it',
     fix: USER_NAMESPACES,

@@ -91,10 +91,11 @@ export const CAPABILITIES: Fix = {
 export const DELEGATED_GROUP: Fix = {
   host: `delegate one: systemd-run --user --scope -p Delegate=yes sh -c 'cd /sys/fs/cgroup"$(cut -d: -f3- /proc/self/cgroup)" && mkdir own && echo $$ >own/cgroup.procs && echo "+memory +pids" >cgroup.subtree_control && exec harness doctor --cgroup-root "$PWD"' (as root without --user)`,
   docker:
-    'Docker shows control groups read-only: run as an ordinary user (--user 1000:1000), whose limits the kernel counts itself',
+    'Docker shows control groups read-only; limits of an ordinary user are counted by the kernel (as root: --user 1000:1000)',
   podman:
-    '--security-opt unmask=/sys/fs/cgroup with control groups of version 2, or run as an ordinary user (--user 1000:1000)',
-  kubernetes: 'control groups are shown read-only in a pod: runAsUser: 1000, whose limits the kernel counts itself',
+    '--security-opt unmask=/sys/fs/cgroup with control groups of version 2, or as an ordinary user, whose limits are counted by the kernel (as root: --user 1000:1000)',
+  kubernetes:
+    'control groups are shown read-only in a pod; limits of an ordinary user are counted by the kernel (as root: runAsUser: 1000)',
 }
 
 /** Least version of bubblewrap whose options we use. */

@@ -77,11 +77,11 @@ async function boundaryRefusal({ given }: Invocation, io: Io): Promise<Refusal |
       onEvent: () => {},
       probe: 'now',
     })
-    if (boundary instanceof Refusal) return boundary
+    if (boundary instanceof Refusal) throw boundary
     await boundary.close()
     return null
   } catch (error) {
-    if (error instanceof Refusal) return error
+    if (error instanceof Refusal && error.code === 'boundary-unavailable') return error
     throw error
   }
 }
