@@ -8,7 +8,7 @@ const src = join(projectRoot, 'src')
 
 /** Groups from left to right: a folder imports from itself and from groups to its left (decisions 50). */
 const ORDER: readonly (readonly string[])[] = [
-  ['errors', 'bounds', 'events', 'flow-events', 'outcome', 'json', 'yaml-text', 'random', 'digest', 'short-digest'],
+  ['errors', 'bounds', 'events', 'flow-events', 'outcome', 'json', 'yaml-text', 'random', 'digest'],
   ['paths'],
   ['supervise'],
   ['network'],

@@ -8,8 +8,7 @@ import { configured } from './configuration.js'
 import { takesProfiles } from './flags.js'
 import { type Io, openIo } from './io.js'
 import { nowhereText } from './nowhere.js'
-import type { Parsed, Typed } from './parse.js'
-import { plainExec, plainHookcheck } from './plain-words.js'
+import { asksForJson, parseArgv, parseHookcheck } from './parse.js'
 import { printJson } from './print.js'
 import { garbledWord, refuseGarbledFolders } from './raw-words.js'
 import { escapeLines } from './terminal-text.js'
@@ -21,7 +20,7 @@ interface Program {
   readonly refused: (words: readonly string[]) => number
   readonly bug: (words: readonly string[]) => number
   /** What refuses these words is read by a program. */
-  readonly readsJson: (words: readonly string[]) => Promise<boolean>
+  readonly readsJson: (words: readonly string[]) => boolean
   /** What was to be printed could not be: success would be a lie. */
   readonly lost: number
 }
@@ -46,12 +45,12 @@ const HARNESS: Program = {
   run: runCommand,
   refused: ([command]) => (command === 'exec' ? 125 : 1),
   bug: ([command]) => (command === 'exec' ? 125 : 1),
-  readsJson: async words => (await import('./parse.js')).asksForJson(words),
+  readsJson: asksForJson,
   lost: 1,
 }
 
 /** hookcheck.md §9: 1 is for findings alone. */
-const HOOKCHECK: Program = { run: runHookcheck, refused: () => 2, bug: () => 3, readsJson: async () => false, lost: 2 }
+const HOOKCHECK: Program = { run: runHookcheck, refused: () => 2, bug: () => 3, readsJson: () => false, lost: 2 }
 
 /**
  * Entry of the bundle. `name` is that of the program as installed; `saveCache` keeps V8's code cache, called once the
@@ -92,13 +91,13 @@ async function run(program: Program, words: readonly string[], io: Io): Promise<
     return await program.run(words, io)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    reportRefusal(error, (await program.readsJson(words)) ? 'json' : 'text', io)
+    reportRefusal(error, program.readsJson(words) ? 'json' : 'text', io)
     return { status: program.refused(words), use: 'part' }
   }
 }
 
 async function runCommand(words: readonly string[], io: Io): Promise<Done> {
-  const parsed = await parseCommand(words)
+  const parsed = parseArgv(words)
   if (parsed.kind === 'text') return printed(parsed.text, io)
   const command = await COMMANDS_BY_NAME[parsed.command]()
   const status = await command(
@@ -108,16 +107,9 @@ async function runCommand(words: readonly string[], io: Io): Promise<Done> {
   return { status, use: WHOLE[parsed.command]?.includes(status) === false ? 'whole' : 'part' }
 }
 
-/** The parser is loaded for what is not plain: `exec` stands in front of other people's commands. */
-async function parseCommand(words: readonly string[]): Promise<Parsed> {
-  const plain: Typed | null = words[0] === 'exec' ? plainExec(words.slice(1)) : null
-  if (plain !== null) return { kind: 'command', command: 'exec', ...plain }
-  return (await import('./parse.js')).parseArgv(words)
-}
-
 async function runHookcheck(words: readonly string[], io: Io): Promise<Done> {
-  const parsed = plainHookcheck(words) ?? (await import('./parse.js')).parseHookcheck(words)
-  if ('text' in parsed) return printed(parsed.text, io)
+  const parsed = parseHookcheck(words)
+  if (parsed.kind === 'text') return printed(parsed.text, io)
   const { hookcheck } = await import('./commands/hookcheck.js')
   const status = await hookcheck(await configured('hookcheck', parsed, io), io)
   return { status, use: status < 2 ? 'whole' : 'part' }

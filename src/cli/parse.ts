@@ -87,7 +87,7 @@ function newProgram(words: readonly string[], said: Said, done: Done): Command {
     .enablePositionalOptions()
     .addHelpText('after', EXIT_STATUS_HELP)
   quiet(program, said)
-  for (const row of COMMANDS) {
+  for (const row of rowsFor(words[0])) {
     const typed = row.words ?? [row.name]
     addCommand(parentOf(program, row, said), row, { said, done, asked: typed.every(word => words.includes(word)) })
   }
@@ -101,6 +101,12 @@ function newProgram(words: readonly string[], said: Said, done: Done): Command {
       })
   }
   return program
+}
+
+/** Commands that begin with the first word; all, where none does: for the list of them, and for the nearest name. */
+function rowsFor(first: string | undefined): readonly CommandRow[] {
+  const own = COMMANDS.filter(({ name, words }) => (words?.[0] ?? name) === first)
+  return own.length > 0 ? own : COMMANDS
 }
 
 /** The command that holds those of two words, made with the first of them. */

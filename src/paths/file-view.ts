@@ -16,7 +16,7 @@ import {
   readlinkSync,
   readSync,
 } from 'node:fs'
-import { sha256, sha256Of } from '../digest.js'
+import { sha256 } from '../digest.js'
 import { errnoOf } from '../errors.js'
 import { type Mount, parseMountinfo } from './mounts.js'
 import { type PathType, typeOf } from './walk.js'
@@ -178,8 +178,6 @@ function sharedBuffer(): Buffer {
 
 function digestOf(fd: number): string {
   const chunk = sharedBuffer()
-  const first = readSync(fd, chunk, 0, chunk.length, 0)
-  if (first < chunk.length && readSync(fd, chunk, first, 1, first) === 0) return sha256Of(chunk.subarray(0, first))
   const hash = sha256()
   for (let offset = 0; ; ) {
     const got = readSync(fd, chunk, 0, chunk.length, offset)
