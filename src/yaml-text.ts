@@ -2,7 +2,7 @@
  * YAML text → the library's document, at a cost that any text stays within. The library composes by recursion and goes on after
  * what is wrong: brackets alone run out of stack (where that meets an expression which is compiled there, V8 ends the process),
  * and each of a million errors is an object with a stack of calls. So depth is looked for before anything is composed, and
- * composing ends at the first errors. Pure.
+ * composing ends at the first errors. Pure, but for two variables that are set aside meanwhile.
  */
 import { Composer, type CST, type Document, isScalar, LineCounter, type Node, Parser, visit } from 'yaml'
 import { YAML_DEPTH_MAX, YAML_ERRORS_MAX } from './bounds.js'
@@ -34,7 +34,21 @@ export interface YamlOptions {
 }
 
 /** Keys that stand twice are the caller's: the library compares each with each. */
-export function parseYaml(text: string, { schema, further }: YamlOptions): YamlText {
+export function parseYaml(text: string, options: YamlOptions): YamlText {
+  const { env } = process
+  const kept = PRINTING.map(name => [name, env[name]] as const)
+  for (const name of PRINTING) delete env[name]
+  try {
+    return parsed(text, options)
+  } finally {
+    for (const [name, value] of kept) if (value !== undefined) env[name] = value
+  }
+}
+
+/** Variables that make the library print what it reads, on stdout, where records go. */
+const PRINTING = ['LOG_TOKENS', 'LOG_STREAM'] as const
+
+function parsed(text: string, { schema, further }: YamlOptions): YamlText {
   const lines = new LineCounter()
   const faults: YamlFault[] = []
   const composer = new Composer({ schema, uniqueKeys: false, logLevel: further === 'a fault' ? 'error' : 'silent' })

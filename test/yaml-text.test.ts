@@ -1,4 +1,5 @@
 /** Reading YAML at a bounded cost: the faults that the library finds, of very many the first ones, and nothing deep composed. */
+import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseDocument } from 'yaml'
@@ -74,6 +75,15 @@ t.test('what is nested deeper than the bound is composed by no reader', async t 
       t.match(findProblems(text), { problems: [{ why: /nested deeper/ }] }, `a scenario: ${name}`)
       t.match(readFields(text, 1), { reason: /nested too deep/ }, `front matter: ${name}`)
     }
+})
+
+t.test('P073: no variable makes the library print what it reads', async t => {
+  const script = `import { parseYaml } from ${JSON.stringify(new URL('../src/yaml-text.js', import.meta.url).href)}
+    parseYaml('a: [1, "x"]', { schema: 'core', further: 'a fault' })
+    process.stdout.write(String(process.env.LOG_TOKENS))`
+  const env = { ...process.env, LOG_TOKENS: '1', LOG_STREAM: '1' }
+  const words = ['--input-type=module', '--eval', script]
+  t.equal(execFileSync(process.execPath, words, { env, encoding: 'utf8' }), '1', 'and it is there afterwards')
 })
 
 t.test('a second document is a fault, or left out', async t => {
