@@ -74,6 +74,33 @@ t.test('hooks that settings name are covered wherever those settings are', { ski
   t.equal((await harness(plant, { cwd: ws })).status, 0, 'named by nobody it is a folder like any other')
 })
 
+t.test('B10: what is hidden is covered where it is, and git goes on around it', { skip }, async t => {
+  const { ws, git } = repository(t)
+  const secret = (name: string): void => writeFileSync(join(ws, name), 'KEY=1\n')
+  writeFileSync(join(ws, '.gitignore'), '.env\n')
+  for (const name of ['.env', '.env.example']) secret(name)
+  git('add', '.gitignore')
+  git('commit', '-q', '-m', 'ignore')
+  const hidden = ['exec', ...WRITE, '--grant', 'git-commit', '--hide', '.env*', ...NAMED, '--', 'sh', '-c']
+  const inside = (script: string) => harness([...hidden, `${script} 2>&1`], { cwd: ws })
+  const views = 'git status --porcelain; git diff; git stash list; ls -A; ls -A .git'
+  const outside = execFileSync('sh', ['-c', views], { cwd: ws, encoding: 'utf8' })
+  t.equal((await inside(views)).stdout, outside, 'untracked: no view differs')
+  t.match(await inside('echo b >> a.txt; git stash -q && git stash pop -q && git commit -qam two && cat .env'), {
+    status: 1,
+    stdout: /^cat: .env: Permission denied\n$/,
+  })
+  t.equal(git('status', '--porcelain'), '?? .env.example\n')
+  git('add', '.env.example')
+  git('commit', '-q', '-m', 'tracked')
+  t.equal((await inside('git status --porcelain')).stdout, ' M .env.example\n', 'tracked: a change, and the only one')
+  const named =
+    'echo c >> a.txt; git stash push -q -- a.txt && git stash pop -q && git add a.txt && git commit -qm three'
+  t.match(await inside(`${named} && git checkout -q -b more`), { status: 0, stdout: '' })
+  t.equal(git('status', '--porcelain'), '', 'outside nothing is to be seen of it')
+  t.equal(git('show', '--stat', '--format=', 'HEAD').trim().split('\n').length, 2, 'and nothing of it was committed')
+})
+
 t.test('explain says what is opened and what holds', { skip }, async t => {
   const { ws } = repository(t)
   const words = ['explain', '--grant', 'git-commit', '--protect-strict', ...WRITE]

@@ -111,13 +111,16 @@ function closedBelow(landed: NonNullable<HintPolicy['landed']>): ReadonlyMap<str
   return holders
 }
 
+/** Of git, about a file that it tracks and that is a device inside. */
+const TRACKED = /unsupported file type|cannot hash /
+
 /** From the narrow to the wide. */
 const ROWS: readonly Row[] = [
   {
     rule: 'hidden',
     access: true,
     words:
-      /\b(?:EACCES|EPERM|ENOENT|EROFS)\b|permission denied|operation not permitted|no such file|read-only file system/i,
+      /\b(?:EACCES|EPERM|ENOENT|EROFS)\b|permission denied|operation not permitted|no such file|read-only file system|unsupported file type|cannot hash /i,
     explain(policy, line) {
       const rule = ruleIn(line, policy.landed?.hides ?? [], policy)
       if (rule === undefined) return null
@@ -125,7 +128,8 @@ const ROWS: readonly Row[] = [
       const shows = rule.source.startsWith('default: ')
         ? `; the operator can show it with ${flag} ${shown(rule.path)}`
         : ''
-      return `${shown(rule.path)} is hidden (${shown(rule.source)})${shows}`
+      const git = TRACKED.test(line) ? ', which git takes for a change of it: name the other files to git' : ''
+      return `${shown(rule.path)} is hidden (${shown(rule.source)})${git}${shows}`
     },
   },
   {

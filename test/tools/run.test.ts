@@ -299,6 +299,8 @@ const BY_RULE: readonly [output: string, rule: string, text: RegExp | null][] = 
   ['touch: cannot touch ‘out/.git/HEAD’: Read-only file system', 'protected', /stays as it is .*--unprotect/],
   ["mv: cannot move 'out/deep' to 'x': Device or resource busy", 'protected', /cannot be moved or removed/],
   ['cat: .envrc: Permission denied', 'permission', /may write out/],
+  ['error: .env: unsupported file type', 'hidden', /git takes for a change of it: name the other files to git$/],
+  ['error: deep/x: unsupported file type', '', null],
   ['.env was read', '', null],
 ]
 t.test('hints by the rule that was landed', async t => {
