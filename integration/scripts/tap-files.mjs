@@ -7,11 +7,11 @@
 import { execa } from 'execa'
 import { Parser } from 'tap-parser'
 
-/** A file that takes longer is ended and counts as failed. */
+/** A file that takes longer than `ms` is ended and counts as failed. */
 const FILE_MS_MAX = 600_000
 
 /** Results of one file: its failures as text, its skips with their predicates, and the counts of its tests. */
-export async function runFile(file, { cwd, env }) {
+export async function runFile(file, { cwd, env, ms = FILE_MS_MAX }) {
   const result = { file, passed: 0, failed: 0, skipped: 0, failures: [], skips: [] }
   const parser = new Parser()
   follow(parser, [], result)
@@ -21,7 +21,7 @@ export async function runFile(file, { cwd, env }) {
     extendEnv: false,
     stdin: 'ignore',
     all: true,
-    timeout: FILE_MS_MAX,
+    timeout: ms,
     forceKillAfterDelay: 5_000,
     reject: false,
     maxBuffer: 512 * 1024 * 1024,
@@ -31,7 +31,7 @@ export async function runFile(file, { cwd, env }) {
   const broken = ended.exitCode !== 0 || !parser.ok
   if (broken && result.failed === 0) {
     result.failed = 1
-    const how = ended.timedOut ? `not done after ${FILE_MS_MAX} ms` : `ended with ${ended.exitCode ?? ended.signal}`
+    const how = ended.timedOut ? `not done after ${ms} ms` : `ended with ${ended.exitCode ?? ended.signal}`
     result.failures.push(`${file}: ${how}\n${ended.stderr.slice(-4_000)}`)
   }
   if (result.passed + result.failed + result.skipped === 0) {
