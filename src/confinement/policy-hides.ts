@@ -196,7 +196,7 @@ export function unheldHides({ hides, elsewhere }: HideRules, reads: readonly Lan
   const [first = ''] = named
   if (named.length > 0)
     whys.push(
-      `${shown(first)}${named.length === 1 ? '' : ` and ${named.length - 1} more`}: the file has further names (hard links), and one in another folder that is shown is not covered`,
+      `${shown(first)}${named.length === 1 ? '' : ` and ${named.length - 1} more`}: the file has further names (hard links), and a process reads it by any of them that is shown; file tools do not`,
     )
   return whys.map(why => ({ guarantee: 'reads-limited', why }))
 }

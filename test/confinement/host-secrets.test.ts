@@ -201,7 +201,12 @@ t.test('a hidden file with further names is a gap', async t => {
   linkSync(join(root, 'ws/a'), join(root, 'ws/link'))
   const gaps = (hide: string[]) =>
     landPolicy(request(join(root, 'ws'), { hide: hide.map(name => join(root, 'ws', name)) }), DEBIAN).reservations
-  t.match(gaps(['a', 'b']), [{ guarantee: 'reads-limited', why: /ws\/a": the file has further names/ }])
+  t.match(gaps(['a', 'b']), [
+    {
+      guarantee: 'reads-limited',
+      why: /ws\/a": the file has further names .*a process reads it by any of them that is shown; file tools do not/,
+    },
+  ])
   t.match(gaps(['a', 'link']), [{ why: /ws\/a" and 1 more: the file has further names/ }])
   t.same(gaps(['b', 'c']), [])
 })
