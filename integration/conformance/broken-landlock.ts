@@ -11,6 +11,7 @@ import { type Call, callLines, encodeCalls } from '../../src/confinement/call-li
 import { RELEASE } from '../../src/confinement/hold.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { LAUNCHER_FDS, landlockCalls, STANDS } from '../../src/confinement/landlock-calls.js'
+import { counted } from '../../src/confinement/landlock-launch.js'
 import { launcherElf } from '../../src/confinement/landlock-launcher.js'
 import { landlockEnv } from '../../src/confinement/landlock-plan.js'
 import { withLandlock } from '../../src/confinement/landlock-start.js'
@@ -147,7 +148,7 @@ function played(plan: Planned, { recipe, folder, options }: Play): Promise<RunRe
   const constructed = { ...landlockEnv({ env: plan.env, envSet: plan.policy.envSet }, folder), ...host }
   const env = recipe.env === 'inherited' ? { ...(process.env as Record<string, string>), ...constructed } : constructed
   const root = process.getuid?.() === 0
-  const request = { plan, landlock: plan.landlock, env, folders: places.map(rule), reopened: {}, root }
+  const request = { plan, landlock: counted(plan), env, folders: places.map(rule), reopened: {}, root }
   const calls = landlockCalls({ ...request, parent: process.pid }).filter(call => !recipe.without(call))
   const program = join(folder, 'launcher')
   writeFileSync(program, launcherElf(plan.landlock.arch), { mode: 0o755 })

@@ -117,7 +117,7 @@ async function startIn(
   }
   const calls = landlockCalls({
     plan,
-    landlock: held(plan),
+    landlock: counted(plan),
     env,
     folders: privateRules(folder),
     reopened: reopenedOf(options),
@@ -214,7 +214,7 @@ const OWN = 1
  * The plan's limits, with the one on processes above what its user already has: the kernel counts all of a user's
  * (setrlimit(2), RLIMIT_NPROC), and the launch is to have as many of its own.
  */
-function held({
+export function counted({
   landlock,
   identity,
 }: {

@@ -71,12 +71,14 @@ const TASKS_FEW = 512
 
 /**
  * How many more threads and processes the limit on those of our user leaves us (RLIMIT_NPROC), null where it does not bind: it is
- * high, cannot be told, or we are uid 0. Linux.
+ * high, cannot be told, or is counted apart, or we are uid 0. Linux.
  */
 export function tasksLeft(): { readonly limit: number; readonly left: number } | null {
   const uid = process.getuid?.() ?? 0
   if (uid === 0 || process.platform !== 'linux') return null
   try {
+    // In a user namespace only what runs there counts, and more may be seen (user_namespaces(7)).
+    if (!/^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'latin1'))) return null
     const limit = Number(/^Max processes\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1] ?? Infinity)
     return limit > TASKS_FEW ? null : { limit, left: limit - tasksOf(uid) }
   } catch {
