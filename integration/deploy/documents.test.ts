@@ -250,7 +250,7 @@ t.test('harness@.service and its timer: systemd takes them', { skip: needs('syst
   t.match(verified, { exitCode: 0, stderr: '' })
   const judged = await execa(
     'systemd-analyze',
-    ['security', '--offline=true', '--no-pager', '--threshold=35', units[0] ?? ''],
+    ['security', '--offline=true', '--no-pager', '--threshold=30', units[0] ?? ''],
     {
       reject: false,
     },

@@ -67,6 +67,30 @@ export const WANTED = {
     fallback: 'vim',
   },
   '/usr/bin/less': { for: 'tests', why: 'programs on a terminal', fallback: 'less' },
+  shellcheck: {
+    for: 'tests',
+    why: 'scripts of workflows and deployments',
+    package: { dnf: 'ShellCheck', zypper: 'ShellCheck' },
+    fallback: 'shellcheck',
+  },
+  'docker-compose': {
+    for: 'tests',
+    why: 'deployment documents',
+    package: { dnf: null, apk: null, pacman: null, zypper: null },
+    fallback: 'docker-compose',
+  },
+  'systemd-analyze': {
+    for: 'tests',
+    why: 'deployment documents',
+    package: { dnf: null, apk: null, pacman: null, zypper: null },
+    fallback: 'systemd',
+  },
+  apparmor_parser: {
+    for: 'tests',
+    why: 'deployment documents',
+    package: { dnf: null, apk: null, pacman: null, zypper: null },
+    fallback: 'apparmor',
+  },
 }
 
 /** Linters of documents that are deployed: other systems do not package all of them. */

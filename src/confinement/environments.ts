@@ -72,7 +72,8 @@ const ROWS = {
   },
   'masked-proc': {
     sees: ({ around }) => listed(coversOfProc(around), covers => `mounts over ${covers}`),
-    meaning: 'no new /proc can be mounted, so bubblewrap’s stronger boundary cannot be had; bubblewrap-hostproc can',
+    meaning:
+      'no new /proc can be mounted unless another one is whole, so bubblewrap’s stronger boundary may not be had; bubblewrap-hostproc can',
     fix: fixed(FRESH_PROC),
   },
   'seccomp-around': {

@@ -62,11 +62,13 @@ const OF_THE_PLATFORM: ReadonlySet<Need> = new Set([
   'cgroup-v1-pids',
   'control-group',
   'folding-volume',
+  // Ubuntu 22.04 has an older one.
+  'systemd-analyze',
   'engines',
 ])
 
 /** Linters of the documents in integration/deploy: no other system packages all of them as Debian and Ubuntu do. */
-const LINTERS: ReadonlySet<Need> = new Set(['shellcheck', 'compose', 'systemd-analyze', 'apparmor-parser'])
+const LINTERS: ReadonlySet<Need> = new Set(['shellcheck', 'compose', 'apparmor-parser'])
 
 /** An optional package that could be installed here. */
 function resolves(name: string): boolean {
