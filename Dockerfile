@@ -33,22 +33,21 @@ WORKDIR /source
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run --silent build && npm pack --silent --ignore-scripts --pack-destination /tmp
+RUN node integration/scripts/build.mjs --package && npm pack --silent --ignore-scripts --pack-destination /tmp
 WORKDIR /opt/b10x-harness
 RUN tar -xzf /tmp/b10x-harness-*.tgz --strip-components=1 --no-same-owner \
  && cp /source/package-lock.json . \
  && npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
- && npm sbom --package-lock-only --omit=dev --sbom-format cyclonedx >/tmp/packages.json \
 # What manuals, other systems, debuggers and the compilers of node-pty read.
  && rm -rf package-lock.json dist/man node_modules/node-pty/third_party node_modules/node-pty/src node_modules/node-pty/scripts \
  && find node_modules/node-pty/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -r {} + \
  && find . -name '*.map' -delete
 
 FROM system AS bill
-COPY --from=package /tmp/packages.json /tmp/
+COPY --from=package /opt/b10x-harness /opt/b10x-harness
 COPY integration/containers/bill.mjs /tmp/
 ARG SOURCE_DATE_EPOCH
-RUN node /tmp/bill.mjs /tmp/packages.json >/bill.json
+RUN node /tmp/bill.mjs /opt/b10x-harness >/bill.json
 
 FROM system
 COPY --from=package /opt/b10x-harness /opt/b10x-harness

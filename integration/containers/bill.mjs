@@ -1,7 +1,7 @@
 /**
- * `node bill.mjs PACKAGES`: the bill of materials of the image it runs in, as one CycloneDX 1.5 document on stdout: the npm
- * packages of PACKAGES (what `npm sbom --sbom-format cyclonedx` has written), the Debian packages that dpkg knows, and
- * the Node that runs it.
+ * `node bill.mjs FOLDER`: the bill of materials of the image it runs in, as one CycloneDX 1.5 document on stdout: the package installed
+ * in FOLDER with what npm has installed below it (its own record, `node_modules/.package-lock.json`), the Debian packages
+ * that dpkg knows, and the Node that runs it. (`npm sbom` leaves out what a development dependency needs too, where those are left out.)
  *
  * The same image gives the same bytes: everything is sorted, the serial number is a digest of the rest, and the only time
  * in it is SOURCE_DATE_EPOCH (reproducible-builds.org), where that is set.
@@ -9,6 +9,36 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A package URL (purl-spec, type `npm`): a scope keeps its slash. */
+function npmUrl(name, version) {
+  return `pkg:npm/${name.split('/').map(encodeURIComponent).join('/')}@${version}`
+}
+
+/** An SPDX identifier, or an expression of several. */
+function licensesOf(license) {
+  if (typeof license !== 'string') return {}
+  return { licenses: [/^[\w.+-]+$/.test(license) ? { license: { id: license } } : { expression: license }] }
+}
+
+/** Subresource integrity (`sha512-` and base64) as CycloneDX has it. */
+function hashesOf(integrity) {
+  const [algorithm, digest] = integrity?.split('-') ?? []
+  if (algorithm !== 'sha512' || digest === undefined) return {}
+  return { hashes: [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }] }
+}
+
+function npmComponents(folder) {
+  const { packages } = JSON.parse(readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8'))
+  const components = Object.entries(packages).map(([path, { version, license, integrity }]) => {
+    const name = path.split('node_modules/').at(-1)
+    const purl = npmUrl(name, version)
+    return { 'bom-ref': purl, type: 'library', name, version, purl, ...licensesOf(license), ...hashesOf(integrity) }
+  })
+  // One version may be installed in several places.
+  return [...new Map(components.map(component => [component.purl, component])).values()]
+}
 
 /** Names of a line `NAME=value` of os-release(5), unquoted. */
 function systemOf(text) {
@@ -17,7 +47,7 @@ function systemOf(text) {
   return { id: found.get('ID') ?? 'linux', version: found.get('VERSION_ID') ?? '' }
 }
 
-/** A package URL (purl-spec, type `deb`); `:` of an epoch and `+` are encoded. */
+/** A package URL (type `deb`); `:` of an epoch and `+` are encoded. */
 function debianComponent(line, system) {
   const [name, version, architecture] = line.split('\t')
   const distro = system.version === '' ? '' : `&distro=${encodeURIComponent(`${system.id}-${system.version}`)}`
@@ -45,29 +75,23 @@ function serialNumber(text) {
   return `urn:uuid:${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-function bill(packages, epoch) {
-  const { metadata, components, dependencies } = packages
-  const { timestamp: _now, component, ...about } = metadata
-  const product = { ...component, name: 'b10x-harness', type: 'application' }
-  const byReference = (one, other) => (one < other ? -1 : 1)
+function bill(folder, epoch) {
+  const { name, version, description, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const purl = npmUrl(name, version)
+  const about = { 'bom-ref': purl, type: 'application', name, version, description, purl, ...licensesOf(license) }
+  const components = [...npmComponents(folder), ...debianComponents(), nodeComponent()]
   const body = {
-    $schema: packages.$schema,
-    bomFormat: packages.bomFormat,
-    specVersion: packages.specVersion,
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
     version: 1,
     metadata: {
       ...(epoch === undefined ? {} : { timestamp: new Date(Number(epoch) * 1000).toISOString() }),
-      ...about,
-      component: product,
+      component: about,
     },
-    components: [...components, ...debianComponents(), nodeComponent()].sort((one, other) =>
-      byReference(one['bom-ref'], other['bom-ref']),
-    ),
-    dependencies,
+    components: components.sort((one, other) => (one.purl < other.purl ? -1 : 1)),
   }
   return { ...body, serialNumber: serialNumber(JSON.stringify(body)) }
 }
 
-const packages = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 const epoch = process.env.SOURCE_DATE_EPOCH || undefined
-process.stdout.write(`${JSON.stringify(bill(packages, epoch), null, 1)}\n`)
+process.stdout.write(`${JSON.stringify(bill(process.argv[2], epoch), null, 1)}\n`)
