@@ -7,7 +7,8 @@
  *
  * A start that we did not live to name is a process in a session of its own that may not show its environment yet: execve(2) closes our
  * descriptors, which lets the end-of-file through, before the new environment can be read, and on a machine without memory to spare the
- * disk may stand in between. So while there is such a one it is waited for, and the sweep is made again.
+ * disk may stand in between. So while there is such a one it is waited for, and the sweep is made again. What may
+ * not be read is not ours, or no longer so.
  *
  * A shell that cannot fork ends, and what fills the table of processes may be what it is there to end. So groups are ended
  * without a fork, and the sweep has a slow twin of nothing but built-in words, run when the shell ends too soon (trap EXIT).
@@ -69,8 +70,7 @@ slurp "$path/stat"
 set -- \${text##*) }
 case \${1-Z} in Z|X) continue ;; esac
 [ "$4" = "\${path#/proc/}" ] && [ "\${20}" -ge "$born" ] || continue
-slurp "$path/environ"
-[ -n "$text" ] || return 0
+slurp "$path/environ" && [ -z "$text" ] && return 0
 done
 return 1
 }
