@@ -99,6 +99,9 @@ const PAST_LIMIT: Readonly<Partial<Record<LimitName, Observation>>> = {
   'file-size': 'file-size',
 }
 
+/** What gets through where the record says that a device belongs to the user of the container. */
+const OF_OWNED_DEVICES = ['device-mode']
+
 function pastWithheld(record: OutcomeRecord | null): readonly string[] {
   const withheld = record?.confinement.limits.filter(({ mechanism }) => mechanism === 'withheld') ?? []
   return withheld.flatMap(({ name }) => PAST_LIMIT[name] ?? [])
@@ -123,7 +126,7 @@ async function judged(
   const claimed = applied ?? []
   const row = rowHere(boundary, privilege)
   // What is declared to get through may; whatever else does, does not for being of a guarantee that is held in part.
-  const declared = new Set(row?.gaps.flatMap(({ through = [] }) => through))
+  const declared = new Set([...(row?.gaps.flatMap(({ through = [] }) => through) ?? []), ...OF_OWNED_DEVICES])
   const unlimited = pastWithheld(record)
   const allowed = ({ guarantee, attempt }: Verdict): boolean =>
     unlimited.includes(attempt) || (!claimed.includes(guarantee) && declared.has(attempt))

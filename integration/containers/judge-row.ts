@@ -6,7 +6,7 @@ import { type RowRun, rungOf } from './run-row.js'
 const said = (taken: Taken): string => ('boundary' in taken ? taken.boundary : `${taken.code} (${taken.probe ?? '-'})`)
 
 /** What each word of `--confine` has to come to. */
-function expected({ rung, because, container }: Row): Readonly<Record<Choice, string>> {
+function expected({ rung, because, landlock, container }: Row): Readonly<Record<Choice, string>> {
   const refused = `boundary-unavailable (${because ?? '-'})`
   const bubblewrap = rung === 'bubblewrap' ? 'bubblewrap' : refused
   return {
@@ -14,7 +14,7 @@ function expected({ rung, because, container }: Row): Readonly<Record<Choice, st
     native: bubblewrap,
     bubblewrap,
     'bubblewrap-hostproc': rung === 'bubblewrap' || rung === 'bubblewrap-hostproc' ? 'bubblewrap-hostproc' : refused,
-    landlock: rung === null ? refused : 'landlock',
+    landlock: rung === null ? `boundary-unavailable (${landlock ?? '-'})` : 'landlock',
     container: container === 'accepted' ? 'container' : `boundary-unavailable (${container})`,
   }
 }
@@ -29,7 +29,8 @@ const WITHOUT_GROUP: readonly string[] = ['not claimed: tree-ends']
 function factProblems(row: Row, facts: RowFacts): readonly string[] {
   const wanted = expected(row)
   const { judged } = facts
-  const other = (judged?.otherThanTable ?? []).filter(line => !WITHOUT_GROUP.includes(line))
+  const known = [...WITHOUT_GROUP, ...(row.unclaimed ?? []).map(name => `not claimed: ${name}`)]
+  const other = (judged?.otherThanTable ?? []).filter(line => !known.includes(line))
   return [
     ...CHOICES.flatMap(choice => differing(`--confine ${choice}`, said(facts.taken[choice]), wanted[choice])),
     ...differing('harness exec ends with', facts.exec.status, row.rung === null ? 125 : 0),

@@ -24,6 +24,10 @@ export interface Row {
   readonly rung: Rung
   /** Why the boundaries above `rung` are refused: `details.probe` of the refusal; null where none is. */
   readonly because: string | null
+  /** Where nothing can be had: the probe that refuses `--confine landlock`. */
+  readonly landlock?: string
+  /** Guarantees of the rung that cannot be claimed with such an engine, as the record says. */
+  readonly unclaimed?: readonly string[]
   /** `--confine container`: `accepted`, or the probe that refuses it. */
   readonly container: string
   /** Rungs that following `doctor` leads to, step by step, up to where it has nothing more to say. */
@@ -45,6 +49,9 @@ const PATHS: Options = ['--security-opt=systempaths=unconfined']
 const UNMASK: Options = ['--security-opt=unmask=ALL']
 const USER: Options = ['--user=1000:1000']
 const ALONE: Options = ['--network=none']
+
+/** crun makes the user of the container the owner of its standard input, /dev/null too. */
+const DEVICE_GIVEN = ['host-settings-read-only'] as const
 
 interface Given extends Partial<Omit<Row, 'engine' | 'options'>> {
   readonly options?: Options
@@ -138,7 +145,9 @@ export const ROWS = {
     rung: null,
     because: 'temporary files',
     advised: [],
-    container: 'temporary files',
+    // Both need a file of ours to be started from there.
+    landlock: 'landlock_create_ruleset',
+    container: 'shares-our-uid',
     doctor: 2,
     options: [...USER, '--read-only'],
   }),
@@ -186,11 +195,18 @@ export const ROWS = {
   'podman: --pid=host': podman({ ...MASKED, container: 'host-pid', options: ['--pid=host'] }),
   'podman: -m 256m': podman({ ...MASKED, ...ACCEPTED, options: [...USER, '--memory=256m'] }),
   'podman: --pids-limit 100': podman({ ...MASKED, ...ACCEPTED, options: [...USER, '--pids-limit=100'] }),
-  'podman with crun: default, user': podman({ ...MASKED, ...ACCEPTED, runtime: 'crun', options: USER }),
+  'podman with crun: default, user': podman({
+    ...MASKED,
+    ...ACCEPTED,
+    runtime: 'crun',
+    unclaimed: DEVICE_GIVEN,
+    options: USER,
+  }),
   'podman with crun: unmask=ALL, user': podman({
     ...FULL,
     ...ACCEPTED,
     runtime: 'crun',
+    unclaimed: DEVICE_GIVEN,
     options: [...USER, ...UNMASK],
   }),
   'rootless podman: default, root inside': rootless({ ...MASKED, ...ACCEPTED }),

@@ -59,7 +59,7 @@ function add(groups: Map<string, Group>, name: string, { rung, held, advised }: 
   groups.set(key, group)
 }
 
-/** As root two or three less than as an ordinary user, who can do less outside. */
+/** As root two less than as an ordinary user, who can do less outside. */
 function heldText(held: ReadonlySet<number>): string {
   const [least, ...more] = [...held].sort((one, other) => one - other)
   if (least === undefined) return '—'

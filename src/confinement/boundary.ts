@@ -16,7 +16,7 @@ import { launchFolderRules } from './folder-rules.js'
 import { Gate } from './gate.js'
 import { readBoundSockets } from './host-facts.js'
 import { PATH_INSIDE } from './inside-env.js'
-import { keepingHostName, neither, rungsWithout, unavailable } from './ladder.js'
+import { neither, rungsWithout, unavailable } from './ladder.js'
 import { withLandlock } from './landlock-start.js'
 import { launch } from './launch.js'
 import { planLaunch } from './launch-plan.js'
@@ -211,9 +211,6 @@ export class Boundary {
         return outcome
       }
       if (this.#hasHeld([name])) return outcome
-      const again = keepingHostName(ending.message, this.#facts)
-      this.#facts = again ?? this.#facts
-      if (again !== null) continue
       const next = rungsWithout(ending.message, weaker)
       const failed = unavailable(name, ending.message, this.#facts)
       if (next.length === 0) return this.#fallen === null ? failed : neither(this.#fallen, name, failed)

@@ -115,6 +115,8 @@ export interface GuaranteeRequest {
   readonly landlock?: { readonly abi: number; readonly grouped: boolean }
   /** The uid outside. */
   readonly uid: number
+  /** True where devices that are shown belong to it. Absent: they do not. */
+  readonly ownsDevices?: boolean
 }
 
 /** What is applied and what is not. A guarantee stands in exactly one of the two lists. */
@@ -123,6 +125,7 @@ export function guaranteesOf({
   policy,
   landlock,
   uid,
+  ownsDevices = false,
 }: GuaranteeRequest): Pick<AppliedConfinement, 'applied' | 'gaps'> {
   const gaps: Gap[] = [
     ...policy.reservations,
@@ -131,7 +134,7 @@ export function guaranteesOf({
     ...opened(policy),
     ...BOUNDARY_GAPS[boundary],
     ...(landlock === undefined ? [] : landlockGaps(landlock)),
-    ...(uid === 0 ? rootGaps(boundary) : []),
+    ...(uid === 0 ? rootGaps(boundary) : ownsDevices ? [OWN_DEVICES] : []),
   ]
   const open = new Set(gaps.map(({ guarantee }) => guarantee))
   return { applied: GUARANTEES.filter(guarantee => !open.has(guarantee)), gaps }
@@ -140,6 +143,12 @@ export function guaranteesOf({
 /** bubblewrap binds them from the machine's /dev, and what it makes read-only it also mounts nodev, so that they could not be opened (mount(2)). */
 const SHOWN_DEVICES =
   'the devices that are shown (/dev/null and its like) are the machine’s: as uid 0 their modes and times can be changed'
+
+/** An engine that hands a device to the user of its container. */
+const OWN_DEVICES: Gap = {
+  guarantee: 'host-settings-read-only',
+  why: 'content is held; a device that is shown (/dev/null or its like) belongs to this user here, so its mode and times can be changed',
+}
 
 const ROOT_SETTINGS: Readonly<Partial<Record<GuaranteeRequest['boundary'], string>>> = {
   bubblewrap: SHOWN_DEVICES,

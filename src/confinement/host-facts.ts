@@ -29,7 +29,9 @@ import {
   homeOfUid,
   homesOf,
   installCommand,
+  PROC_COVERS,
   pointedPlaces,
+  SHOWN_DEVICES,
 } from './host-texts.js'
 import type { HostFacts } from './types.js'
 
@@ -67,9 +69,6 @@ const ETC_NAMES = [
 
 /** Folders of /etc known by their beginning: Java reads its security settings there. */
 const ETC_PREFIXES = ['java-', 'ld-musl-'] as const
-
-/** Below them files change for whoever owns them, without a capability: with uid 0 inside, that is us. Engines keep the same closed. */
-const PROC_COVERS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map(name => `/proc/${name}`)
 
 const PLATFORMS: Readonly<Partial<Record<NodeJS.Platform, HostFacts['platform']>>> = {
   linux: 'linux',
@@ -112,6 +111,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
     cgroup: cgroups(cgroupRoot),
     boundSockets: readBoundSockets(),
     pid1WithoutInit: process.pid === 1,
+    deviceOwners: [...new Set(SHOWN_DEVICES.flatMap(path => lstatSync(path, { throwIfNoEntry: false })?.uid ?? []))],
     container: existsSync('/.dockerenv') || existsSync('/run/.containerenv'),
     filtered: /^Seccomp:\s*2$/m.test(text('/proc/self/status')),
     installHint: installCommand(text('/etc/os-release'), process.getuid?.() ?? 0),

@@ -4,6 +4,16 @@ import { isWithin } from '../paths/resolve.js'
 import { MOVED_BASES, REGISTRY_SETTINGS, SECRET_VARIABLES } from './secret-names.js'
 import type { HostFacts } from './types.js'
 
+/** Below them files change for whoever owns them, without a capability: with uid 0 inside, that is us. Engines keep the same closed. */
+export const PROC_COVERS: readonly string[] = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map(
+  name => `/proc/${name}`,
+)
+
+/** Devices that are shown inside as they are here (bwrap(1), `--dev`). */
+export const SHOWN_DEVICES: readonly string[] = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(
+  name => `/dev/${name}`,
+)
+
 export type CgroupFolder = 'pids' | 'memory' | 'cpuacct'
 
 /** `own`: the group this process is in; `top`: where the hierarchy is mounted. */

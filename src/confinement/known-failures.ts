@@ -61,14 +61,6 @@ export function hostprocDoesWithout(text: string): boolean {
   return [NO_FRESH_PROC, READ_ONLY_PROC, NO_DISABLING].some(line => line.test(text))
 }
 
-/** Filters of engines forbid it even where the rest is allowed. */
-const NO_HOST_NAME = /^bwrap: Can't set hostname to harness: (?:Operation not permitted|Permission denied)$/
-
-/** True where `text` of bubblewrap means that a sandbox may have no host name of its own, and nothing else. */
-export function forbidsHostName(text: string): boolean {
-  return NO_HOST_NAME.test(text)
-}
-
 /**
  * What bubblewrap says where no user namespace, or no mount in one, can be had by anybody here: by the kernel, by a security
  * module, by the seccomp profile around us, or by capabilities that uid 0 has lost. Whole lines, because paths in other words
@@ -81,8 +73,7 @@ const NO_NAMESPACES = [
   /^bwrap: pivot_root: (?:Operation not permitted|Invalid argument)$/,
   /^bwrap: setting up uid map: (?:Operation not permitted|Permission denied|Read-only file system)$/,
   /^bwrap: loopback: Failed RTM_NEWADDR: (?:Operation not permitted|Permission denied|No child processes)$/,
-  /^bwrap: (?:Failed to make \/ slave|unmount old root): (?:Operation not permitted|Permission denied)$/,
-  NO_HOST_NAME,
+  /^bwrap: (?:Failed to make \/ slave|unmount old root|Can't set hostname to harness): (?:Operation not permitted|Permission denied)$/,
   /^bwrap: Unexpected capabilities but not setuid, old file caps config\?$/,
 ] as const
 

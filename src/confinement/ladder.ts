@@ -7,13 +7,7 @@ import { readFileSync } from 'node:fs'
 import { Refusal } from '../errors.js'
 import type { BoundaryName } from '../outcome.js'
 import { failurePlace } from './failure-place.js'
-import {
-  forbidsHostName,
-  hostprocDoesWithout,
-  knownFailure,
-  meansNoBubblewrap,
-  type NamespaceRoom,
-} from './known-failures.js'
+import { hostprocDoesWithout, knownFailure, meansNoBubblewrap, type NamespaceRoom } from './known-failures.js'
 import type { HostFacts } from './types.js'
 
 /** Of `weaker`, strongest first, what can do without the thing whose lack `text` of a launcher tells; empty: nothing can. */
@@ -24,14 +18,6 @@ export function rungsWithout(
 ): readonly BoundaryName[] {
   if (hostprocDoesWithout(text)) return weaker
   return meansNoBubblewrap(text, room) ? weaker.filter(name => name === 'landlock') : []
-}
-
-/**
- * The facts with which the same boundary is tried once more, keeping the name of the machine around it, where `text` means that it
- * may have none of its own. That name is no guarantee, and only the filter of a container forbids it: some leave no other sign.
- */
-export function keepingHostName(text: string, facts: HostFacts): HostFacts | null {
-  return facts.container || !forbidsHostName(text) ? null : { ...facts, container: true }
 }
 
 /**

@@ -68,7 +68,8 @@ function assemble(
   const { uid } = identity ?? facts
   const { limits, options, cgroup } = planLimits(policy, facts, uid)
   const grouped = cgroup.v2 !== undefined || cgroup.v1?.pids !== undefined
-  const held = guaranteesOf({ boundary: 'landlock', policy, uid, landlock: { abi, grouped } })
+  const ownsDevices = facts.deviceOwners.includes(uid)
+  const held = guaranteesOf({ boundary: 'landlock', policy, uid, ownsDevices, landlock: { abi, grouped } })
   const confinement: AppliedConfinement = { boundary: 'landlock', ...held, limits }
   const env = terminal === undefined ? policy.env : terminalEnv(policy, terminal.term)
   const landlock = {

@@ -100,7 +100,11 @@ function assemble({ boundary, policy, facts, arch, cwd, command }: Assembly): La
   const files = fedFiles(policy, uid, gid)
   const { args, optionWords } = bwrapArgv({ boundary, policy, facts, cwd, uid, files, limitOptions: options, command })
   if (args.length > BWRAP_WORDS_MAX) return tooManyWords(args.length)
-  const confinement: AppliedConfinement = { boundary, ...guaranteesOf({ boundary, policy, uid }), limits }
+  const confinement: AppliedConfinement = {
+    boundary,
+    ...guaranteesOf({ boundary, policy, uid, ownsDevices: facts.deviceOwners.includes(uid) }),
+    limits,
+  }
   return {
     boundary,
     file: facts.bwrap?.path ?? '',

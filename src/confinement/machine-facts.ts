@@ -65,6 +65,8 @@ export interface HostFacts extends GitUser {
    */
   readonly boundSockets: readonly string[] | null
   readonly pid1WithoutInit: boolean
+  /** Uids that a device of those which are shown inside (/dev/null and its like) belongs to; some engines give one away. */
+  readonly deviceOwners: readonly number[]
   /** True where a container engine says so (/.dockerenv, /run/.containerenv); its host name is its own, not the machine's. */
   readonly container: boolean
   /** True where a system-call filter is around us (proc_pid_status(5), `Seccomp`): an engine's, or a service manager's. */

@@ -8,7 +8,7 @@ import { NO_COUNTS } from '../../src/confinement/cgroup.js'
 import { endingOf } from '../../src/confinement/ending.js'
 import { readHostFacts } from '../../src/confinement/host-facts.js'
 import { knownFailure } from '../../src/confinement/known-failures.js'
-import { keepingHostName, rungsWithout } from '../../src/confinement/ladder.js'
+import { rungsWithout } from '../../src/confinement/ladder.js'
 import { planLaunch } from '../../src/confinement/launch-plan.js'
 import { proved, remember } from '../../src/confinement/proved.js'
 import type { ConfineChoice, HostFacts, Policy, PolicyRequest } from '../../src/confinement/types.js'
@@ -218,13 +218,7 @@ async function open(
       limits: {},
       controlFiles: [],
     },
-    facts: {
-      ...(await readHostFacts()),
-      bwrap: { path },
-      cgroup: {},
-      container: false,
-      ...(landlock === undefined ? {} : { landlock }),
-    },
+    facts: { ...(await readHostFacts()), bwrap: { path }, cgroup: {}, ...(landlock === undefined ? {} : { landlock }) },
     runId: '00112233aabbccdd',
     onEvent: event => events.push(event),
     probe,
@@ -285,21 +279,6 @@ t.test('which boundary is tried', { skip: needs('linux') }, async t => {
   t.ok(later.opened instanceof Boundary, 'where the launch is the probe, opening starts nothing')
   t.same(boundaries(later.events), [])
   t.ok(isRefusal(await later.run(), 'program-missing'), 'a program that is not there is said before any launch')
-})
-
-t.test('a boundary that may have no host name of its own is made without one', { skip: needs('linux') }, async t => {
-  const forbidden = "bwrap: Can't set hostname to harness: Operation not permitted"
-  const once = `cd "\${0%/*}"; if mkdir second 2>/dev/null; then echo "${forbidden}"; else echo 'bwrap: other words'; fi >&2; exit 1`
-  const { opened, events } = await open('auto', once)
-  t.same(boundaries(events), ['bubblewrap', 'bubblewrap'], 'the same one, not a weaker one')
-  t.match(opened, { details: { boundary: 'bubblewrap', text: 'bwrap: other words' } })
-  const always = await open('native', `echo "${forbidden}" >&2; exit 1`)
-  t.same(boundaries(always.events), ['bubblewrap', 'bubblewrap'], 'once more, and no more')
-  t.match(always.opened, { details: { probe: 'host name' } })
-  const facts = { ...(await readHostFacts()), container: false }
-  t.equal(keepingHostName(forbidden, facts)?.container, true, 'which plans no name')
-  t.equal(keepingHostName(forbidden, { ...facts, container: true }), null)
-  t.equal(keepingHostName(`${forbidden}\nmore`, facts), null)
 })
 
 /** What bubblewrap says where it can make no sandbox, by what has to be there for it: see `meansNoBubblewrap`. */

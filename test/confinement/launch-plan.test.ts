@@ -106,6 +106,13 @@ t.test(
     t.match(kept.confinement.gaps, [{ guarantee: 'not-root-outside', why: 'uid 0 inside is uid 0 outside' }])
     t.notOk(kept.confinement.applied.includes('not-root-outside'), 'in one list, not in both')
     t.equal(planned({ owner: { uid: 1234, gid: 99 } }).identity, null, 'nobody but uid 0 can change')
+    const given = planned({ owner: { uid: 1234, gid: 99 } }, { ...root, deviceOwners: [0, 1234] })
+    t.ok(dropped.confinement.applied.includes('host-settings-read-only'))
+    t.match(
+      given.confinement.gaps.filter(({ guarantee }) => guarantee === 'host-settings-read-only'),
+      [{ why: /device that is shown .* belongs to this user/ }],
+      'an engine that hands a device to its user',
+    )
   },
 )
 

@@ -31,6 +31,7 @@ export const DEBIAN: HostFacts = {
   procCovers: ['/proc/sys', '/proc/irq', '/proc/bus'],
   cgroup: {},
   pid1WithoutInit: false,
+  deviceOwners: [0],
   container: false,
   filtered: false,
   boundSockets: [],
