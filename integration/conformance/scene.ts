@@ -22,6 +22,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import { removeTree } from '../../src/supervise/remove-tree.js'
 import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
 import type { Privilege } from './backend.js'
@@ -150,7 +151,8 @@ export async function openScene(privilege: Privilege, driver: string): Promise<S
       endCarrying(`HARNESS_ESCAPE=${facts.marker}`)
       await listeners.close()
       rmSync(tmpFile, { force: true })
-      rmSync(base, { recursive: true, force: true })
+      // What an attempt has taken its own rights to goes too, whoever runs the suite.
+      removeTree(base)
     },
   }
 }

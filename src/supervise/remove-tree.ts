@@ -39,14 +39,16 @@ function removedFlat(path: string): boolean {
   }
 }
 
-/** Gives every folder below `top` back to its owner. What cannot be given back keeps the removal from succeeding, which tells. */
+/** Gives every folder below `top` back to its owner, whatever bytes its name has. What cannot be given back keeps the removal from succeeding, which tells. */
 function openUp(top: string): void {
-  const queue = [top]
+  const queue: Buffer[] = [Buffer.from(top)]
   for (let folder = queue.pop(); folder !== undefined; folder = queue.pop()) {
     try {
       makeOwn(folder)
-      const below = readdirSync(folder, { withFileTypes: true }).filter(entry => entry.isDirectory())
-      queue.push(...below.map(({ name }) => `${folder}/${name}`))
+      const below = readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }).filter(entry =>
+        entry.isDirectory(),
+      )
+      for (const { name } of below) queue.push(Buffer.concat([folder, SLASH, name]))
     } catch (error) {
       if (errnoOf(error) === undefined) throw error
     }
@@ -54,7 +56,7 @@ function openUp(top: string): void {
 }
 
 /** O_PATH opens what may not be read, and no link in a folder's place (open(2)); elsewhere the call itself follows none. */
-function makeOwn(folder: string): void {
+function makeOwn(folder: Buffer): void {
   if (process.platform !== 'linux') {
     lchmodSync(folder, 0o700)
     return
@@ -68,3 +70,4 @@ function makeOwn(folder: string): void {
 }
 
 const O_PATH = 0o10000000
+const SLASH = Buffer.from('/')

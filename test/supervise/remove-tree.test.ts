@@ -28,6 +28,11 @@ t.test('a tree without rights to its own user is removed, and no link is followe
   writeFileSync(join(outside, 'kept'), '')
   chmodSync(outside, 0o500)
   symlinkSync(outside, join(tree, 'a/link'))
+  // A name that is no UTF-8, which macOS does not have.
+  const odd = Buffer.concat([Buffer.from(`${tree}/d/`), Buffer.from(process.platform === 'linux' ? [0xff] : 'x')])
+  mkdirSync(odd)
+  writeFileSync(Buffer.concat([odd, Buffer.from('/file')]), '')
+  chmodSync(odd, 0)
   for (const path of ['a/b', 'a', 'd']) chmodSync(join(tree, path), 0)
   removeTree(tree)
   t.notOk(existsSync(tree))
