@@ -73,6 +73,13 @@ function eventsIn(text: string): HarnessEvent[] {
     .map(line => JSON.parse(line) as HarnessEvent)
 }
 
+t.test('what the Dockerfile says of itself is what the package says', async t => {
+  const dockerfile = readFileSync(join(projectRoot, 'Dockerfile'), 'utf8')
+  t.match(dockerfile, new RegExp(`^ARG VERSION=${manifest.version.replaceAll('.', '\\.')}$`, 'm'))
+  t.ok(dockerfile.includes(`org.opencontainers.image.description="${manifest.description}"`))
+  t.match(dockerfile, /^ARG BASE_IMAGE=node:\d+\.\d+\.\d+-[a-z]+-slim$/m, 'a base of one version')
+})
+
 const BUILDERS: readonly (readonly [Builder, EngineName])[] = [
   ['classic', 'docker'],
   ['buildkit', 'docker'],
@@ -320,7 +327,7 @@ async function stops(t: Test, engine: Engine): Promise<void> {
   t.ok(ms < 10_000, `${Math.round(ms)} ms`)
   t.match(
     eventsIn(await logs()).find(({ kind }) => kind === 'finished'),
-    { stop: 'cancelled' },
+    { stop: { kind: 'cancelled' } },
   )
 }
 
