@@ -5,12 +5,14 @@
 import { isAlive, processState, signalled } from '../supervise/processes.js'
 import type { Leader, Tree } from '../supervise/tree.js'
 import type { LaunchGroup } from './cgroup.js'
+import { tellToEnd } from './warded-tree.js'
 
 export class GroupedTree implements Tree {
   #gone = false
 
+  /** @param warden pid of the warden. */
   constructor(
-    private readonly leader: number,
+    private readonly warden: number,
     private readonly group: Pick<LaunchGroup, 'members'>,
   ) {}
 
@@ -18,9 +20,11 @@ export class GroupedTree implements Tree {
     for (const pid of this.#all(leader)) signalled(pid, 'SIGTERM')
   }
 
+  /** The warden is told and not killed: whoever of the others is still there then ends with it, also where we end before them. */
   kill(leader: Leader): number {
+    if (leader === 'running') tellToEnd(this.warden)
     const all = this.#all(leader)
-    for (const pid of all) signalled(pid, 'SIGKILL')
+    for (const pid of all) if (leader === 'reaped' || pid !== this.warden) signalled(pid, 'SIGKILL')
     return leader === 'reaped' ? all.size : 0
   }
 
@@ -35,6 +39,6 @@ export class GroupedTree implements Tree {
       const state = processState(pid)
       return state !== null && isAlive(state)
     })
-    return new Set(leader === 'running' ? [this.leader, ...members] : members)
+    return new Set(leader === 'running' ? [this.warden, ...members] : members)
   }
 }

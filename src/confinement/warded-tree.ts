@@ -7,6 +7,11 @@ import { signalled } from '../supervise/processes.js'
 import type { Leader, Tree } from '../supervise/tree.js'
 import { WARDEN_SIGNALS } from './landlock-warden.js'
 
+/** A warden that somebody has stopped hears it only when it goes on (signal(7)). */
+export function tellToEnd(warden: number): void {
+  if (signalled(warden, WARDEN_SIGNALS.end)) signalled(warden, 'SIGCONT')
+}
+
 export class WardedTree implements Tree {
   readonly #swept: CookieTree
 
@@ -26,7 +31,7 @@ export class WardedTree implements Tree {
   /** Whom the warden has ended it tells itself. */
   kill(leader: Leader): number {
     if (leader === 'reaped') return this.#swept.kill(leader)
-    signalled(this.warden, WARDEN_SIGNALS.end)
+    tellToEnd(this.warden)
     return 0
   }
 

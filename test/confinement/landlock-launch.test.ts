@@ -452,6 +452,18 @@ t.test(
       20,
       'a new session, an empty environment and a lost parent do not leave the group',
     )
+    const stubborn = await run(
+      boundary,
+      ['sh', '-c', `(trap "" TERM; ${'env -i setsid sleep 60 & '.repeat(3)}); exec sleep 60`],
+      {
+        ...{ wallMs: 700, graceMs: 300 },
+      },
+    )
+    t.match(
+      stubborn,
+      { ending: { kind: 'timed-out' }, survivors_killed: 3 },
+      'what outlives the command at a deadline is told',
+    )
     t.ok(boundary.confinement.applied.includes('tree-ends'))
     await boundary.close()
   },
