@@ -74,7 +74,8 @@ t.test('H16: a session in use is refused at once with who holds it, and free aft
 })
 
 t.test('a zombie holds nothing', { skip: needs('linux') }, async t => {
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 20'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  // It ends only once its parent is a program that reaps nobody: a shell would.
+  const parent = spawn('sh', ['-c', 'sleep 0.5 & echo $!; exec sleep 20'], { stdio: ['ignore', 'pipe', 'ignore'] })
   t.teardown(() => void parent.kill('SIGKILL'))
   const pid = Number(
     await new Promise(resolve => parent.stdout.once('data', (bytes: Buffer) => resolve(bytes.toString()))),
