@@ -172,7 +172,10 @@ export interface Outcome {
   /** Highest memory seen and CPU time used, where the kernel gives them; null elsewhere. */
   readonly peak_memory_bytes: number | null
   readonly cpu_ms: number | null
-  /** Present when something of the tree was still alive when the bound on its end was over (an uninterruptible wait). */
+  /**
+   * Present when not all of the tree was seen to end: something was still alive when the bound on its end was over (an
+   * uninterruptible wait), or the warden that alone held it (Landlock without a control group) was killed from outside.
+   */
   readonly tree_left?: true
   /** Present where bytes between the command and a stream of ours were lost; a reader that went away is no loss. */
   readonly stream_failures?: readonly StreamFailure[]

@@ -50,7 +50,7 @@ export async function launchLandlock(
     if (group !== null && 'kind' in group) return { ...blank, ending: group }
     const run = await startIn(plan, options, { folder: folder.path, group, guard })
     if ('kind' in run) return { ...blank, survivors_killed: 0, ending: run }
-    const ended = await run.supervised.ended
+    const ended = orphaned(await run.supervised.ended, run.release.released && group === null)
     left = !ended.treeGone
     const counts = group?.counts() ?? NO_COUNTS
     const words = await run.words.reported(run.calls)
@@ -65,6 +65,14 @@ export async function launchLandlock(
     }
     if (group !== null && !('kind' in group)) await group.remove()
   }
+}
+
+/**
+ * A warden ends by itself, once nobody is left. Where somebody else has killed it and it held the tree alone, what shows neither
+ * a mark nor a parent of ours is found by nobody, so that all has ended is not known.
+ */
+function orphaned(ended: Ended, alone: boolean): Ended {
+  return alone && ended.exit !== null && ended.exit.signal !== null ? { ...ended, treeGone: false } : ended
 }
 
 /** A warden that did not live to tell has left the tree to us. */

@@ -5,7 +5,7 @@ import type { Outcome } from '../outcome.js'
 import type { Ended } from './supervised.js'
 
 /** What `tree_left` means, for a person. */
-export const TREE_LEFT = `something of the command was still there ${KILL_PROOF_MS / 1_000} s after KILL: it waits in the kernel, for a disk, a server or a thaw, and ends when that does`
+export const TREE_LEFT = `not all of the command was seen to end: ${KILL_PROOF_MS / 1_000} s after KILL something of it waits in the kernel, for a disk, a server or a thaw, and ends when that does; or somebody killed the process that holds it together`
 
 /** What an outcome says of it however it was held; how it ended is for whoever held it to say. */
 export function endedFacts(ended: Ended) {
