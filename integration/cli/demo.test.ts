@@ -35,6 +35,25 @@ t.test('reads, edits and runs the tests, inside the boundary', { skip: needs('bu
   t.same(readdirSync(path), ['config'], 'the sample is gone')
 })
 
+t.test('a folder for temporary files that will not do is refused by its name', { skip: needs('linux') }, async t => {
+  const hooks = JSON.stringify({ version: 1, hooks: [{ on: 'stop', command: ['/bin/true'] }] })
+  const { path, remove } = scratch({ file: '', 'hooks.json': hooks, 'ws/file': '' })
+  t.teardown(remove)
+  const run = ['run', '--provider', 'demo', '--no-session', '--workspace', join(path, 'ws'), '--input', 'x']
+  const commands = [
+    ['demo'],
+    [...run, '--hooks', join(path, 'hooks.json')],
+    ['exec', '--confine', 'landlock', '--workspace', join(path, 'ws'), '--', 'true'],
+  ]
+  for (const TMPDIR of ['/proc', join(path, 'none')]) {
+    for (const words of commands) {
+      const { status, stderr } = await harness(words, { env: { TMPDIR } })
+      t.equal(status, words[0] === 'exec' ? 125 : 1, `${words[0]} with ${TMPDIR}: ${stderr}`)
+      t.match(stderr, /refused .*the folder for temporary files \S+ cannot be written \(E[A-Z]+\): set TMPDIR/)
+    }
+  }
+})
+
 /** A filter (seccomp(2)) that answers ENOSYS to one call: load its number, compare, answer, else allow. */
 function without(call: number): Buffer {
   const bytes = Buffer.alloc(4 * 8)

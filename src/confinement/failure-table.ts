@@ -219,13 +219,13 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
     fix: host('make room in the folder for temporary files, or set TMPDIR to one that has some'),
   },
   'temporary-files': {
-    text: /EROFS|Read-only file system/,
+    text: /EROFS|Read-only file system|folder for temporary files \S+ cannot be written/,
     probe: 'temporary files',
     cause: 'the folder for temporary files cannot be written',
     fix: {
       host: 'set TMPDIR to a folder that can be written',
-      docker: 'set TMPDIR to a folder that can be written: with --read-only add --tmpfs /tmp',
-      podman: 'set TMPDIR to a folder that can be written: with --read-only add --tmpfs /tmp',
+      docker: 'set TMPDIR to a folder that can be written: with --read-only add --tmpfs /tmp:exec',
+      podman: 'set TMPDIR to a folder that can be written: with --read-only add --tmpfs /tmp:exec',
       kubernetes: 'set TMPDIR to a folder that can be written: mount an emptyDir at /tmp',
     },
   },

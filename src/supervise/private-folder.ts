@@ -21,6 +21,36 @@ export function temporaryFolder(): string {
   return isAbsolute(named) ? named : '/tmp'
 }
 
+/** What the system answers (errno(3)) where it is the folder that nothing can be made in. */
+const OF_THE_FOLDER = [
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOENT',
+  'ENOTDIR',
+  'ELOOP',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSPC',
+  'EDQUOT',
+]
+
+/**
+ * The refusal of a folder for temporary files in which nothing can be made, with the system's error as its cause. Throws `cause` itself where
+ * it says anything else, such as that no more files can be opened.
+ */
+export function unusableFolder(cause: unknown, path: string): Refusal<'file-unreadable'> {
+  const errno = errnoOf(cause)
+  if (errno === undefined || !OF_THE_FOLDER.includes(errno)) throw cause
+  const text = `the folder for temporary files ${path} cannot be written (${errno}): set TMPDIR to one that can, or in a container with a read-only root add --tmpfs /tmp:exec`
+  return new Refusal('file-unreadable', { path, errno }, text, { cause })
+}
+
+/** The errno of a system error, or of the one that a refusal of {@link unusableFolder} was made of; undefined: it is neither. */
+export function errnoBehind(error: unknown): string | undefined {
+  return errnoOf(error instanceof Refusal && error.code === 'file-unreadable' ? error.cause : error)
+}
+
 export interface PrivateFolderRequest {
   /** Folder to make it in; absent: the system's folder for temporary files. */
   readonly parent?: string
@@ -40,15 +70,17 @@ export class PrivateFolder {
     readonly parent: string,
   ) {}
 
-  /** Throws `control-file-inside` where the folder would lie in one that others may write, and what landing refuses. */
+  /**
+   * Throws `control-file-inside` where the folder would lie in one that others may write, `file-unreadable` where none can be made
+   * there, and what landing refuses.
+   */
   static make({ parent = temporaryFolder(), outside }: PrivateFolderRequest): PrivateFolder {
     const landing = land(parent, { cwd: '/' })
     if (landing instanceof Refusal) throw landing
     const inside = outside.find(folder => isWithin(landing.landed, folder))
     if (inside !== undefined) throw mayBeWritten(landing.landed, inside)
     removeLeftOvers(landing.landed)
-    // mkdtemp(3): mode 0700, a name that was free. A package for this would be loaded by every short command.
-    const path = mkdtempSync(join(landing.landed, `${PREFIX}-${ownName()}-`))
+    const path = madeIn(landing.landed)
     const folder = new PrivateFolder(path, landing.landed)
     process.once('exit', folder.#atExit)
     return folder
@@ -65,6 +97,15 @@ export class PrivateFolder {
     this.#removed = true
     process.off('exit', this.#atExit)
     removeTree(this.path)
+  }
+}
+
+/** mkdtemp(3): mode 0700, a name that was free. A package for this would be loaded by every short command. */
+function madeIn(parent: string): string {
+  try {
+    return mkdtempSync(join(parent, `${PREFIX}-${ownName()}-`))
+  } catch (error) {
+    throw unusableFolder(error, parent)
   }
 }
 
@@ -89,7 +130,7 @@ export function removeLeftOvers(parent: string): string[] {
   if (process.platform === 'linux' && !procIsOurs()) return []
   const removed: string[] = []
   const here = pidNamespaceOf('self') ?? NO_NAMESPACE
-  for (const name of readdirSync(parent)) {
+  for (const name of namesIn(parent)) {
     const [, pid, startTime, namespace] = NAME.exec(name) ?? []
     if (pid === undefined || startTime === undefined || namespace !== here) continue
     if (ownerLives(Number(pid), startTime)) continue
@@ -99,6 +140,16 @@ export function removeLeftOvers(parent: string): string[] {
     if (removedNow(path)) removed.push(path)
   }
   return removed
+}
+
+/** Empty where it cannot be listed: a folder that can be written may still be one for us. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return []
+  }
 }
 
 /** What cannot be removed now must not keep the next start from starting; it is tried again at the one after. */

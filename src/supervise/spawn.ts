@@ -6,9 +6,10 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { writeSync } from 'node:fs'
 import { Server, type Socket } from 'node:net'
 import { ARGUMENT_BYTES_MAX } from '../bounds.js'
-import { errnoOf } from '../errors.js'
+import { errnoOf, Refusal } from '../errors.js'
 import { covered } from './descriptors.js'
 import type { FifoPool } from './fifo-pool.js'
+import { errnoBehind } from './private-folder.js'
 import { maySignal, signalled } from './processes.js'
 import { judgeProgram, type NotStarted, notStarted } from './program.js'
 import { startFailure } from './start-failure.js'
@@ -62,9 +63,10 @@ export async function start(
   try {
     stdio = await ChildStdio.open(plan, pool, { stdout: keptBytes, stderr: stderrKeptBytes })
   } catch (error) {
-    const errno = errnoOf(error)
+    const errno = errnoBehind(error)
     if (errno === undefined) throw error
-    return notStarted('spawn-failed', `the descriptors of ${plan.file} cannot be opened: ${String(error)}`, { errno })
+    const why = error instanceof Refusal ? error.message : String(error)
+    return notStarted('spawn-failed', `the descriptors of ${plan.file} cannot be opened: ${why}`, { errno })
   }
   const child = await spawnChild(plan, stdio)
   stdio.spawned()

@@ -4,17 +4,17 @@ import { closeSync, constants, fchmodSync, fstatSync, openSync, unlinkSync, writ
 import { join } from 'node:path'
 import { errnoOf } from '../errors.js'
 import { randomHex } from '../random.js'
-import { temporaryFolder } from './private-folder.js'
+import { temporaryFolder, unusableFolder } from './private-folder.js'
 
 /** O_TMPFILE includes O_DIRECTORY, so that a kernel without it refuses instead of making a file (open(2)). */
 const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY
 
 /**
  * A descriptor of our own, at offset 0, to a file that holds `bytes`; the caller closes it. Readable by whoever holds
- * the descriptor, also when re-opened through /dev/stdin under another uid.
+ * the descriptor, also when re-opened through /dev/stdin under another uid. Throws what {@link unusableFolder} is, and the system's error.
  */
 export function openBytes(bytes: Uint8Array, folder: string = temporaryFolder()): number {
-  const fd = openUnnamed(folder)
+  const fd = unnamedIn(folder)
   try {
     fchmodSync(fd, MODE)
     // Written by position, so the offset that the child inherits stays at the start.
@@ -23,6 +23,14 @@ export function openBytes(bytes: Uint8Array, folder: string = temporaryFolder())
   } catch (error) {
     closeSync(fd)
     throw error
+  }
+}
+
+function unnamedIn(folder: string): number {
+  try {
+    return openUnnamed(folder)
+  } catch (error) {
+    throw unusableFolder(error, folder)
   }
 }
 

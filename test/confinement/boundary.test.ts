@@ -181,6 +181,8 @@ t.test('what bubblewrap says and what to do about it', async t => {
     ['/usr/bin/bwrap could not be started: EMFILE', 'open files', /ulimit -n/],
     ["Error: ENOSPC: no space left on device, open '/tmp'", 'space', /TMPDIR/],
     ["Error: EROFS: read-only file system, open '/tmp'", 'temporary files', /TMPDIR/],
+    ['the folder for temporary files /etc cannot be written (EACCES): set TMPDIR', 'temporary files', /TMPDIR/],
+    ['the folder for temporary files /tmp cannot be written (ENOSPC): set TMPDIR', 'space', /make room/],
     ['/run/harness/limit: 6: ulimit: error setting limit (Operation not permitted)', 'limits inside', /--limit/],
     ['bwrap: Unknown option --disable-userns', 'options of bubblewrap', /too old/],
     ['something nobody has seen', 'launch', /harness doctor/],

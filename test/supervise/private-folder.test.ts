@@ -1,6 +1,7 @@
 /** What we put into the temporary folder, what we inherit, and what outlives us. */
 import { spawn } from 'node:child_process'
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -15,7 +16,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { inheritable, inheritableRefusal } from '../../src/supervise/descriptors.js'
 import { FifoPool } from '../../src/supervise/fifo-pool.js'
-import { PrivateFolder, removeLeftOvers } from '../../src/supervise/private-folder.js'
+import { errnoBehind, PrivateFolder, removeLeftOvers, unusableFolder } from '../../src/supervise/private-folder.js'
 import { pidNamespaceOf, processState } from '../../src/supervise/processes.js'
 import { runToEnd } from '../../src/supervise/spawn.js'
 import { openBytes } from '../../src/supervise/unnamed-file.js'
@@ -42,6 +43,41 @@ t.test('the folder', async t => {
     'by where it lands',
   )
   t.throws(() => PrivateFolder.make({ parent: join(parent, 'none', 'x'), outside: [] }))
+})
+
+t.test('a folder where nothing can be made is refused by its name and the way out', t => {
+  const parent = t.testdir({ file: '' })
+  for (const [folder, errno] of [
+    [join(parent, 'none'), 'ENOENT'],
+    [join(parent, 'file'), 'ENOTDIR'],
+    ['/proc/self', process.platform === 'linux' ? 'ENOENT' : undefined],
+  ] as const) {
+    if (errno === undefined) continue
+    const details = { path: folder, errno }
+    let thrown: unknown
+    try {
+      PrivateFolder.make({ parent: folder, outside: [] })
+    } catch (error) {
+      thrown = error
+    }
+    t.match(thrown, { code: 'file-unreadable', message: /cannot be written .*TMPDIR/ }, folder)
+    if (!folder.startsWith('/proc')) t.match(thrown, { details })
+    t.equal(errnoBehind(thrown), errno, 'and what the system said is known')
+  }
+  const { errno } = { errno: 'EMFILE' }
+  const full = Object.assign(new Error('no more'), { code: errno })
+  t.throws(() => unusableFolder(full, parent), full, 'the folder is not to blame for that')
+  t.end()
+})
+
+t.test('a folder that can be written and not listed will do', { skip: needs('not-root') }, t => {
+  const parent = t.testdir({})
+  chmodSync(parent, 0o300)
+  t.teardown(() => chmodSync(parent, 0o700))
+  const folder = PrivateFolder.make({ parent, outside: [] })
+  t.match(folder.path, parent)
+  folder.remove()
+  t.end()
 })
 
 t.test('left-overs of dead owners', async t => {

@@ -5,10 +5,10 @@
  * What runs programs comes as an argument, so a test sees the attempts fail by giving them a boundary that lets all through.
  */
 import { statSync } from 'node:fs'
-import { errnoOf, Refusal } from '../../errors.js'
+import { Refusal } from '../../errors.js'
 import type { BoundaryName } from '../../outcome.js'
 import { randomHex } from '../../random.js'
-import { temporaryFolder } from '../../supervise/private-folder.js'
+import { errnoBehind, temporaryFolder } from '../../supervise/private-folder.js'
 import { terminalRefusal } from '../../supervise/pty.js'
 import { environmentsOf } from '../environments.js'
 import { GUARANTEES } from '../guarantees.js'
@@ -147,7 +147,7 @@ async function sceneFor(request: DoctorRequest): Promise<Scene | string> {
   try {
     return await openScene({ owner: ownerOf(request), machine: machinePlaces(request.facts) })
   } catch (error) {
-    const errno = errnoOf(error)
+    const errno = errnoBehind(error)
     if (errno === undefined) throw error
     return errno
   }

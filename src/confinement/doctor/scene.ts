@@ -72,7 +72,7 @@ export interface SceneRequest {
   readonly machine: Machine
 }
 
-/** Makes the scene. Throws the system's error where the temporary folder cannot be written, or nothing given to the owner. */
+/** Makes the scene. Throws what `PrivateFolder.make` throws, and the system's error where nothing can be written or given to the owner. */
 export async function openScene(request: SceneRequest): Promise<Scene> {
   const [folder, unshown] = [PrivateFolder.make({ outside: [] }), PrivateFolder.make({ outside: [] })]
   const remove = (): void => {
