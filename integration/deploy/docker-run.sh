@@ -8,7 +8,7 @@
 # `bubblewrap-hostproc` with the same options. The full boundary, `bubblewrap`, is the second form: BOUNDARY=bubblewrap, and for
 # Docker SECCOMP=FILE, made once from the engine's own profile, which is read where it was put for some container:
 #
-#   id=$(docker run --detach --cap-drop=ALL --entrypoint sleep "$IMAGE" 60)
+#   id=$(docker run --detach --cap-drop=ALL --entrypoint sleep "$IMAGE" 600)
 #   sudo find /run -path "*/$id/config.json" -exec cat {} + > default.json && docker rm --force "$id"
 #   harness doctor --seccomp-profile default.json > harness-seccomp.json
 #
