@@ -14,9 +14,11 @@ export interface Advice {
   readonly leaveOut: readonly string[]
 }
 
-/** What it says for the strongest boundary; null: there is nothing to change. */
-export function adviceOf({ boundaries }: DoctorReport): Advice | null {
-  const fix = boundaries.find(({ boundary, status }) => boundary === 'bubblewrap' && status === 'absent')?.fix
+/** What it says for the strongest boundary, or for what nothing can be tried without; null: there is nothing to change. */
+export function adviceOf({ boundaries, environments }: DoctorReport): Advice | null {
+  const fix =
+    boundaries.find(({ boundary, status }) => boundary === 'bubblewrap' && status === 'absent')?.fix ??
+    environments.find(({ name }) => name === 'temporary-unwritable')?.fix
   return typeof fix === 'string' ? adviceIn(fix) : null
 }
 

@@ -78,7 +78,9 @@ async function execFacts(workspace: string): Promise<RowFacts['exec']> {
 async function doctorFacts(workspace: string): Promise<Pick<RowFacts, 'doctor' | 'doctorStatus'>> {
   const { status, stdout } = await program(harnessProgram, ['doctor', '--json', '--workspace', workspace], workspace)
   try {
-    return { doctor: JSON.parse(stdout) as DoctorReport, doctorStatus: status }
+    // Where it can do nothing at all it says its refusal.
+    const report = JSON.parse(stdout) as Partial<DoctorReport>
+    return { doctor: report.boundaries === undefined ? null : (report as DoctorReport), doctorStatus: status }
   } catch {
     return { doctor: null, doctorStatus: status }
   }

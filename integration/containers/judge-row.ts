@@ -23,13 +23,10 @@ function differing(what: string, seen: unknown, wanted: unknown): readonly strin
   return seen === wanted ? [] : [`${what}: ${JSON.stringify(seen)} instead of ${JSON.stringify(wanted)}`]
 }
 
-/** Limits of uid 0 need a control group, and so does knowing a whole tree under Landlock: engines show none that can be written. */
-const WITHOUT_GROUP: readonly string[] = ['not claimed: tree-ends']
-
 function factProblems(row: Row, facts: RowFacts): readonly string[] {
   const wanted = expected(row)
   const { judged } = facts
-  const known = [...WITHOUT_GROUP, ...(row.unclaimed ?? []).map(name => `not claimed: ${name}`)]
+  const known = (row.unclaimed ?? []).map(name => `not claimed: ${name}`)
   const other = (judged?.otherThanTable ?? []).filter(line => !known.includes(line))
   return [
     ...CHOICES.flatMap(choice => differing(`--confine ${choice}`, said(facts.taken[choice]), wanted[choice])),

@@ -17,6 +17,8 @@ export interface Row {
   readonly options: readonly string[]
   /** False: the program is pid 1 by itself. Default: under tini, as in the image. */
   readonly init?: false
+  /** False: the suite cannot be run there. It lays the programs that it starts into the folder for temporary files. */
+  readonly suite?: false
   /** In the machine's own network namespace, where its hardware is. */
   readonly hostNetwork?: true
   /** Names what the machine has to have beside the engine; without it the row is skipped by that name. */
@@ -99,6 +101,14 @@ export const ROWS = {
     options: [...USER, ...UNCONFINED, ...PATHS],
   }),
   'docker: least rights': docker({ ...NO_NAMESPACES, ...ACCEPTED, options: LEAST }),
+  'docker: least rights, /tmp noexec': docker({
+    ...NO_NAMESPACES,
+    suite: false,
+    // It has to start a program of its own there to know what is filtered.
+    doctor: 1,
+    ...ACCEPTED,
+    options: [...LEAST.slice(0, -1), '--tmpfs=/tmp'],
+  }),
   'docker: least rights, seccomp=FILE': docker({ ...MASKED, ...ACCEPTED, options: [...LEAST, ...SECCOMP] }),
   'docker: least rights, seccomp=FILE, systempaths=unconfined': docker({
     ...FULL,
@@ -144,7 +154,7 @@ export const ROWS = {
   'docker: read-only root alone': docker({
     rung: null,
     because: 'temporary files',
-    advised: [],
+    advised: ['landlock', 'bubblewrap-hostproc', 'bubblewrap'],
     // Both need a file of ours to be started from there.
     landlock: 'landlock_create_ruleset',
     container: 'shares-our-uid',

@@ -23,11 +23,12 @@ const { renderGuarantees, withSection } = await import(built('guarantees/table.j
 const { measuredPeers } = await import(built('conformance/measured.js'))
 const file = join(root, 'README.md')
 const before = readFileSync(file, 'utf8')
-const after = withSection(before, renderGuarantees(measuredPeers()))
+const { CONTAINER_MARKERS, renderContainers } = await import(built('containers/table.js'))
+const { measured } = await import(built('containers/measured.js'))
+const guarantees = withSection(before, renderGuarantees(measuredPeers()))
+const after = withSection(guarantees, renderContainers(measured()), CONTAINER_MARKERS)
 const checks = process.argv.includes('--check')
 if (after !== before && !checks) writeFileSync(file, after)
-const changed = checks
-  ? 'README.md has another table of guarantees than the tests: npm run readme'
-  : 'README.md is written'
+const changed = checks ? 'README.md has other tables than the data make: npm run readme' : 'README.md is written'
 process.stdout.write(`${after === before ? 'README.md is what it would be' : changed}\n`)
 if (checks && after !== before) process.exitCode = 1

@@ -162,8 +162,8 @@ const ROWS = {
     meaning: 'output is captured and private folders are made there: without it nothing is launched',
     fix: fixed({
       host: 'set TMPDIR to a folder that can be written',
-      docker: '--tmpfs /tmp, or set TMPDIR to a folder that can be written',
-      podman: '--tmpfs /tmp, or set TMPDIR to a folder that can be written',
+      docker: '--tmpfs /tmp:exec, or set TMPDIR to a folder that can be written',
+      podman: '--tmpfs /tmp:exec, or set TMPDIR to a folder that can be written',
       kubernetes: 'mount an emptyDir at /tmp, or set TMPDIR to a folder that can be written',
     }),
   },
