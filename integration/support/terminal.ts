@@ -66,14 +66,21 @@ export async function session(line: string, cwd: string, options: SessionOptions
   }
 }
 
+/** What is left of a terminal is read within this on a busy machine; its end comes at once, where nobody else holds it. */
+const LAST_WORDS_MS = 5_000
+
 /**
  * node-pty destroys its socket 200 ms after the end, read or not: on a busy machine the last words are lost. Here what has come
  * is read first. Returns what closes our end at once, for which node-pty has no way; it is what its own destroy() begins with.
  */
 function readBeforeClosing(terminal: object): () => void {
-  const { _socket: socket } = terminal as { readonly _socket: { destroy(): unknown } }
+  const { _socket: socket } = terminal as {
+    readonly _socket: { destroy(error?: Error): unknown; readonly readableEnded: boolean }
+  }
   const destroy = socket.destroy.bind(socket)
-  socket.destroy = () => setTimeout(destroy, 100)
+  // The kernel's own end of a terminal is an error (EIO), or the end of what can be read.
+  socket.destroy = error =>
+    error !== undefined || socket.readableEnded ? destroy(error) : setTimeout(destroy, LAST_WORDS_MS)
   return destroy
 }
 
