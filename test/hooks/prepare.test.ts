@@ -16,8 +16,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { execa } from 'execa'
 import t, { type Test } from 'tap'
 import { auditForStart } from '../../src/hookcheck/audit.js'
+import { broken } from '../../src/hookcheck/probe-documents.js'
 import { type HooksDocument, parseHooks } from '../../src/hooks/document.js'
 import { gatherHookHost, type HookHost } from '../../src/hooks/hook-host.js'
 import type { HooksLock } from '../../src/hooks/lock.js'
@@ -473,5 +475,17 @@ t.test(
     mkdirSync(join(at.op, 'approvals'))
     writeFileSync(join(at.op, 'approvals', 'deploy'), '')
     t.equal(await cross('f.deploy', 'enter', 1), 'proceed')
+
+    const run = { workspace: at.ws, runId: 'r', sessionId: null }
+    for (const { on, tools, command } of document.hooks.filter(hook => hook.on !== 'stop')) {
+      for (const { label, bytes } of broken({ hook: { on, tools }, run })) {
+        const { exitCode } = await execa(command[0] ?? '', command.slice(1), {
+          cwd: at.op,
+          input: bytes,
+          reject: false,
+        })
+        t.not(exitCode, 0, `${command[0]} lets nothing through that is ${label}`)
+      }
+    }
   },
 )

@@ -1,6 +1,9 @@
 #!/bin/sh
 # transition: a section whose name ends in "deploy" is entered only once the operator has made the file approvals/deploy
 # beside the hooks file, which is the folder hooks run in. No section is tried more than twice.
+#
+# The document is compact JSON on one line, so a quote inside a string is written \" and these words can only be keys. One that is cut,
+# or has no text as its path, is refused, as is whatever else this does not know.
 set -eu
 
 refuse() {
@@ -10,8 +13,8 @@ refuse() {
 
 document=$(cat)
 case $document in
-*'"moment":"enter"'*) ;;
-*'"moment":"leave"'*) exit 0 ;;
+'{"hook":'*'"path":"'*'","moment":"enter",'*'}') ;;
+'{"hook":'*'"path":"'*'","moment":"leave",'*'}') exit 0 ;;
 *) refuse 'this is no crossing that the governor knows' ;;
 esac
 case $document in
