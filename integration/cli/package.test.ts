@@ -17,6 +17,7 @@ t.before(async () => {
 
 /** Every kind of file, by the folder it lies in; a new one is a decision. */
 const KINDS = [
+  '.github/*.md',
   'LICENSE',
   'README.md',
   'dist/bin/*',
@@ -31,6 +32,11 @@ const KINDS = [
   'integration/deploy/*.yaml',
   'integration/deploy/*.yml',
   'integration/deploy/apparmor/*',
+  'integration/examples/flows/*.yaml',
+  'integration/examples/hooks/*.json',
+  'integration/examples/hooks/*.mjs',
+  'integration/examples/hooks/*.py',
+  'integration/examples/hooks/*.sh',
   'native-profiles/*.json',
   'native-profiles/*.sb',
   'package.json',
