@@ -32,9 +32,11 @@ export interface FailureRow {
 
 /**
  * The kernel forbids it where parts of the /proc around are covered (mount_namespaces(7), "Restrictions on mount
- * namespaces"); a shortage has other errnos. The whole text, because paths in it are a user's.
+ * namespaces"); a shortage has other errnos. The whole text, because paths in it are a user's. From 0.12 on bubblewrap names places as
+ * they are inside, before as they are while it makes them.
  */
-export const NO_FRESH_PROC = /^bwrap: Can't mount proc on \/newroot\/proc: (Operation not permitted|Permission denied)$/
+export const NO_FRESH_PROC =
+  /^bwrap: Can't mount proc on (?:\/newroot)?\/proc: (Operation not permitted|Permission denied)$/
 
 /** `--disable-userns` writes there; engines show /proc/sys read-only. The weaker boundary does without that option. */
 export const READ_ONLY_PROC = /^bwrap: cannot open \/proc\/sys\/user\/max_user_namespaces: Read-only file system$/
@@ -183,7 +185,7 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
     fix: host('give another with --limit NAME=VALUE'),
   },
   'bind-refused': {
-    text: /^bwrap: Can't (?:find source path|get type of source|bind mount|remount readonly on) (\/.*?)(?: on \/newroot\/.*?)?(?:: Unable to [^:]*)?: (?:Operation not permitted|Permission denied|Transport endpoint is not connected|Stale file handle)$/m,
+    text: /^bwrap: Can't (?:find source path|open source|get type of source|bind mount|remount readonly on) (\/.*?)(?: on (?:\/newroot)?\/.*?)?(?:: Unable to [^:]*)?: (?:Operation not permitted|Permission denied|Transport endpoint is not connected|Stale file handle)$/m,
     probe: 'folders',
     cause: ([, path = ''], { mountOf }) => {
       const at = shownPath(path)
@@ -197,7 +199,7 @@ export const FAILURES: Readonly<Record<string, FailureRow>> = {
       ),
   },
   folders: {
-    text: /^bwrap: Can't (find source path|get type of source|bind mount|mkdir|mkdir parents for|create file at) /,
+    text: /^bwrap: Can't (find source path|open source|get type of source|bind mount|mkdir|mkdir parents for|create file(?: at)?) /,
     probe: 'folders',
     cause: 'something moved a folder of the policy while it was mounted, or it cannot be reached',
     fix: host('try again when nothing moves it'),

@@ -151,6 +151,7 @@ t.test('what bubblewrap says and what to do about it', async t => {
       /seccomp|unprivileged_userns_clone/,
     ],
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", 'fresh /proc', /systempaths=unconfined/],
+    ["bwrap: Can't mount proc on /proc: Operation not permitted", 'fresh /proc', /systempaths=unconfined/],
     ['bwrap: pivot_root: Operation not permitted', 'pivot_root', /seccomp/],
     [
       'bwrap: cannot open /proc/sys/user/max_user_namespaces: Read-only file system',
@@ -177,6 +178,7 @@ t.test('what bubblewrap says and what to do about it', async t => {
       /as whom commands run.*run as the user/,
     ],
     ["bwrap: Can't find source path /ws/g: No such file or directory", 'folders', /try again/],
+    ["bwrap: Can't create file /ws/g: Read-only file system", 'folders', /try again/],
     ["bwrap: Can't mount proc on /newroot/proc: Cannot allocate memory", 'memory', /used up/],
     ['/usr/bin/bwrap could not be started: EMFILE', 'open files', /ulimit -n/],
     ["Error: ENOSPC: no space left on device, open '/tmp'", 'space', /TMPDIR/],
@@ -249,6 +251,8 @@ t.test('which boundary is tried', { skip: needs('linux') }, async t => {
     message: /and the boundary landlock cannot stand in for it: this kernel offers no Landlock/,
   })
   t.same(boundaries(auto.events), ['bubblewrap', 'bubblewrap-hostproc'], 'auto goes down the ladder')
+  const newer = await open('auto', masked.replace('/newroot', ''), 'now', { abi: 0 })
+  t.same(boundaries(newer.events), ['bubblewrap', 'bubblewrap-hostproc'], 'in the words of bubblewrap 0.12 too')
   t.equal(auto.events.filter(event => event.kind === 'launch-ended').length, 2)
   const shortages = [
     'bwrap: Creating new namespace failed: Resource temporarily unavailable',

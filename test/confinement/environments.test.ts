@@ -312,7 +312,9 @@ t.test('B22: a folder that its server keeps from us is named with its mount', as
     "bwrap: Can't find source path /mnt/far/a b: Permission denied",
     "bwrap: Can't get type of source /mnt/far/a b: Transport endpoint is not connected",
     "bwrap: Can't bind mount /oldroot/mnt/far/a b on /newroot/mnt/far/a b: Unable to mount source on destination: Operation not permitted",
+    "bwrap: Can't bind mount /oldroot/mnt/far/a b on /mnt/far/a b: Unable to mount source on destination: Operation not permitted",
     "bwrap: Can't remount readonly on /newroot/mnt/far/a b: Operation not permitted",
+    "bwrap: Can't open source /oldroot/mnt/far/a b: Permission denied",
   ]) {
     const known = knownFailure(text, place)
     t.equal(known.name, 'bind-refused', text)
