@@ -32,6 +32,7 @@ import {
   PROC_COVERS,
   pointedPlaces,
   SHOWN_DEVICES,
+  usersKnown,
 } from './host-texts.js'
 import type { HostFacts } from './types.js'
 
@@ -89,7 +90,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
   const bwrap = trustedProgram('bwrap', env.PATH)
   // A user who is in no database, with no HOME, has none (uv_os_homedir).
   const own = orNull(homedir) ?? ''
-  const homes = landedFolders([own, homeOfUid(text('/etc/passwd'), process.getuid?.() ?? -1) ?? ''])
+  const homes = landedFolders([own, homeOfUid(passwdText(), process.getuid?.() ?? -1) ?? ''])
   return Promise.resolve({
     platform: PLATFORMS[process.platform] ?? 'other',
     arch: process.arch,
@@ -139,7 +140,7 @@ export interface Accounts {
 
 /** The home folders of this machine's users: those of /etc/passwd, and what is in /home and /root. */
 export function readAccounts(): Accounts {
-  const passwd = text('/etc/passwd')
+  const passwd = passwdText()
   const elsewhere = accountSources(text('/etc/nsswitch.conf'))
   const folders = landedFolders(['/root', ...homesOf(passwd), ...namesIn('/home').map(name => join('/home', name))])
   return {
@@ -153,9 +154,7 @@ export function readAccounts(): Accounts {
   }
 }
 
-function namesIn(folder: string): string[] {
-  return orNull(() => readdirSync(folder)) ?? []
-}
+const namesIn = (folder: string): string[] => orNull(() => readdirSync(folder)) ?? []
 
 /** Runs a program for the facts that cost a process; its standard output, or null if it failed. */
 export type HelperRunner = (file: string, args: readonly string[]) => Promise<string | null>
@@ -181,6 +180,7 @@ export async function describeHost(facts: HostFacts, run: HelperRunner): Promise
 function text(path: string): string {
   return orNull(() => readFileSync(path, 'utf8')) ?? ''
 }
+const passwdText = (): string => usersKnown(text('/etc/passwd'), existsSync('/run/.containerenv'))
 
 function landed(path: string): string | null {
   // realpath(3): Node's own asks for each folder above, each time.

@@ -22,6 +22,19 @@ export interface CgroupPlace {
   readonly top: string
 }
 
+/**
+ * The text of /etc/passwd without the entries that podman writes for whom it is told to run as and who is in no database. Their home is
+ * the container's working folder (libpod, generateUserPasswdEntry), which is no home; their password is `*`, and that of others
+ * in an image is not.
+ */
+export function usersKnown(passwd: string, inPodman: boolean): string {
+  if (!inPodman) return passwd
+  return passwd
+    .split('\n')
+    .filter(entry => entry.split(':')[1] !== '*')
+    .join('\n')
+}
+
 /** Home folder of `uid` in the text of /etc/passwd (passwd(5)), or null. */
 export function homeOfUid(passwd: string, uid: number): string | null {
   const line = passwd.split('\n').find(entry => entry.split(':')[2] === String(uid))

@@ -3,7 +3,14 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { describeHost, readHostFacts, trustedProgram } from '../../src/confinement/host-facts.js'
-import { cgroupFolders, hardLimitsOf, homeOfUid, installCommand } from '../../src/confinement/host-texts.js'
+import {
+  cgroupFolders,
+  hardLimitsOf,
+  homeOfUid,
+  homesOf,
+  installCommand,
+  usersKnown,
+} from '../../src/confinement/host-texts.js'
 import { DEBIAN } from '../support/confinement-fakes.js'
 import { needs } from '../support/needs.js'
 import { scratch } from '../support/scratch.js'
@@ -167,6 +174,11 @@ t.test('home of a uid', async t => {
   t.equal(homeOfUid(passwd, 1000), '/home/user')
   t.equal(homeOfUid(passwd, 100), null)
   t.equal(homeOfUid('', 0), null)
+  const made = `${passwd}1234:*:1234:0:container user:/workspace:/bin/sh\nme:*:501:501:Me:/workspace:/bin/sh\n`
+  for (const uid of [1234, 501])
+    t.equal(homeOfUid(usersKnown(made, true), uid), null, 'podman’s working folder is none')
+  t.same(homesOf(usersKnown(made, true)), ['/root', '/home/user'])
+  t.equal(homeOfUid(usersKnown(made, false), 501), '/workspace', 'elsewhere an entry is what it says')
 })
 
 t.test('the one command that installs bubblewrap', async t => {
