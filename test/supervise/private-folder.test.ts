@@ -73,10 +73,14 @@ t.test('a folder where nothing can be made is refused by its name and the way ou
 t.test('a folder that can be written and not listed will do', { skip: needs('not-root') }, t => {
   const parent = t.testdir({})
   chmodSync(parent, 0o300)
-  t.teardown(() => chmodSync(parent, 0o700))
-  const folder = PrivateFolder.make({ parent, outside: [] })
-  t.match(folder.path, parent)
-  folder.remove()
+  try {
+    const folder = PrivateFolder.make({ parent, outside: [] })
+    t.match(folder.path, parent)
+    folder.remove()
+    t.notOk(existsSync(folder.path))
+  } finally {
+    chmodSync(parent, 0o700)
+  }
   t.end()
 })
 
