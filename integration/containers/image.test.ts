@@ -237,10 +237,13 @@ async function mainJob(t: Test, engine: Engine, options: readonly string[] = [])
   t.notOk(events.some(event => event.kind === 'warning' && event.code === 'no-init'))
 }
 
+/** podman gives such a one the working folder, which is no place to run in then. */
+const HOMELESS = 'the same without a home'
+
 /** Options of who and where → what comes of `exec -- id`, and of the main job. */
 const PLACES: Readonly<Record<string, { readonly options: readonly string[]; readonly id: RegExp }>> = {
   'a user of no database': { options: ['--user', '1234:1234'], id: /^uid=1234\b.* gid=1234\b/ },
-  'the same without a home': { options: ['--user', '1234:1234', '--env', 'HOME='], id: /^uid=1234\b/ },
+  [HOMELESS]: { options: ['--user', '1234:1234', '--env', 'HOME='], id: /^uid=1234\b/ },
   'a number of OpenShift': { options: ['--user', '1000670000:0'], id: /^uid=1000670000\b.* gid=0\b/ },
   'a root that cannot be written': { options: ['--read-only', '--tmpfs', '/tmp'], id: /^uid=1000\b/ },
   'the same as a user of no database': {
@@ -256,7 +259,9 @@ const PLACES: Readonly<Record<string, { readonly options: readonly string[]; rea
 }
 
 async function users(t: Test, engine: Engine): Promise<void> {
-  for (const [name, { options, id }] of Object.entries(PLACES))
+  for (const [name, { options, id }] of Object.entries(PLACES).filter(
+    ([name]) => engine.name === 'docker' || name !== HOMELESS,
+  ))
     await t.test(name, async t => {
       const ran = await run(engine, ['exec', '--', 'id'], options)
       t.equal(ran.status, 0, ran.stderr)

@@ -180,7 +180,8 @@ export async function describeHost(facts: HostFacts, run: HelperRunner): Promise
 function text(path: string): string {
   return orNull(() => readFileSync(path, 'utf8')) ?? ''
 }
-const passwdText = (): string => usersKnown(text('/etc/passwd'), existsSync('/run/.containerenv'))
+const passwdText = (): string =>
+  usersKnown(text('/etc/passwd'), existsSync('/run/.containerenv'), process.env.container)
 
 function landed(path: string): string | null {
   // realpath(3): Node's own asks for each folder above, each time.

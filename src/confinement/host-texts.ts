@@ -25,10 +25,10 @@ export interface CgroupPlace {
 /**
  * The text of /etc/passwd without the entries that podman writes for whom it is told to run as and who is in no database. Their home is
  * the container's working folder (libpod, generateUserPasswdEntry), which is no home; their password is `*`, and that of others
- * in an image is not.
+ * in an image is not. `marked`: /run/.containerenv is there; with --read-only it is covered, and the variable `container` tells.
  */
-export function usersKnown(passwd: string, inPodman: boolean): string {
-  if (!inPodman) return passwd
+export function usersKnown(passwd: string, marked: boolean, container?: string): string {
+  if (!marked && container !== 'podman') return passwd
   return passwd
     .split('\n')
     .filter(entry => entry.split(':')[1] !== '*')

@@ -178,6 +178,7 @@ t.test('home of a uid', async t => {
   for (const uid of [1234, 501])
     t.equal(homeOfUid(usersKnown(made, true), uid), null, 'podman’s working folder is none')
   t.same(homesOf(usersKnown(made, true)), ['/root', '/home/user'])
+  t.equal(homeOfUid(usersKnown(made, false, 'podman'), 501), null, 'with --read-only')
   t.equal(homeOfUid(usersKnown(made, false), 501), '/workspace', 'elsewhere an entry is what it says')
 })
 
