@@ -90,7 +90,7 @@ export function readHostFacts({ env = process.env, cgroupRoot }: HostQuestions =
   const bwrap = trustedProgram('bwrap', env.PATH)
   // A user who is in no database, with no HOME, has none (uv_os_homedir).
   const own = orNull(homedir) ?? ''
-  const homes = landedFolders([own, homeOfUid(passwdText(), process.getuid?.() ?? -1) ?? ''])
+  const homes = landedFolders([own, homeOfUid(users(), process.getuid?.() ?? -1) ?? ''])
   return Promise.resolve({
     platform: PLATFORMS[process.platform] ?? 'other',
     arch: process.arch,
@@ -140,7 +140,7 @@ export interface Accounts {
 
 /** The home folders of this machine's users: those of /etc/passwd, and what is in /home and /root. */
 export function readAccounts(): Accounts {
-  const passwd = passwdText()
+  const passwd = users()
   const elsewhere = accountSources(text('/etc/nsswitch.conf'))
   const folders = landedFolders(['/root', ...homesOf(passwd), ...namesIn('/home').map(name => join('/home', name))])
   return {
@@ -180,8 +180,7 @@ export async function describeHost(facts: HostFacts, run: HelperRunner): Promise
 function text(path: string): string {
   return orNull(() => readFileSync(path, 'utf8')) ?? ''
 }
-const passwdText = (): string =>
-  usersKnown(text('/etc/passwd'), existsSync('/run/.containerenv'), process.env.container)
+const users = (): string => usersKnown(text('/etc/passwd'), existsSync('/run/.containerenv'), process.env.container)
 
 function landed(path: string): string | null {
   // realpath(3): Node's own asks for each folder above, each time.
