@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import type { Emulator } from '../../src/emulator/server.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, ofKind, scratch } from '../support/harness.js'
-import { scripted as serve } from '../support/scripted.js'
+import { scripted as serve, toScripted } from '../support/scripted.js'
 
 /** Tests here end on the last turn, however often it is asked for. */
 const scripted = (t: Test, turns: readonly object[]): Promise<Emulator> => serve(t, turns, { then: 'repeat-last' })
@@ -35,18 +35,7 @@ function place(t: Test, files: Readonly<Record<string, string>> = {}) {
     ws,
     run: (endpoint: { baseUrl: string }, ...more: string[]) =>
       harness(
-        [
-          'run',
-          '--base-url',
-          endpoint.baseUrl,
-          '--model',
-          'scripted',
-          '--workspace',
-          ws,
-          '--input',
-          'go',
-          '--json',
-        ].concat('--no-session', more),
+        ['run', ...toScripted(endpoint), '--workspace', ws, '--input', 'go', '--json'].concat('--no-session', more),
         { cwd: root.path },
       ),
     say: (...words: string[]) => harness([...words, '--workspace', ws], { cwd: root.path }),

@@ -7,6 +7,7 @@ import { parseScenario } from '../../src/emulator/scenario.js'
 import { startEmulator } from '../../src/emulator/server.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, scratch } from '../support/harness.js'
+import { toScripted } from '../support/scripted.js'
 
 const WHO = { GIT_AUTHOR_NAME: 's', GIT_AUTHOR_EMAIL: 's@s', GIT_COMMITTER_NAME: 's', GIT_COMMITTER_EMAIL: 's@s' }
 const NAMED = Object.entries(WHO).flatMap(([name, value]) => ['--env', `${name}=${value}`])
@@ -139,19 +140,7 @@ t.test('what was planted is moved aside before a hook starts', { skip }, async t
   const endpoint = await startEmulator({ scenario: parseScenario(text, 'inline.json') })
   t.teardown(() => endpoint.close())
   const ran = await harness([
-    ...[
-      'run',
-      '--no-session',
-      '--base-url',
-      endpoint.baseUrl,
-      '--model',
-      'scripted',
-      '--workspace',
-      ws,
-      '--input',
-      'go',
-      '--json',
-    ],
+    ...['run', '--no-session', ...toScripted(endpoint), '--workspace', ws, '--input', 'go', '--json'],
     ...['--hooks', join(root, 'op/hooks.json'), '--confine', 'auto', '--allow-program', 'sh', ...WRITE, '--yes'],
   ])
   t.equal(ran.status, 0, ran.stderr)

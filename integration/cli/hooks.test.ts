@@ -20,7 +20,7 @@ import type { Emulator } from '../../src/emulator/server.js'
 import { eventually, marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, harnessBin, ofKind, scratch } from '../support/harness.js'
-import { scripted as serve } from '../support/scripted.js'
+import { scripted as serve, toScripted } from '../support/scripted.js'
 import { harnessLine, session } from '../support/terminal.js'
 
 /** Tests here end on the last turn, however often it is asked for. */
@@ -53,10 +53,7 @@ function run(endpoint: { baseUrl: string }, ws: string, hooks: string, ...more: 
   return [
     'run',
     '--no-session',
-    '--base-url',
-    endpoint.baseUrl,
-    '--model',
-    'scripted',
+    ...toScripted(endpoint),
     '--workspace',
     ws,
     '--input',

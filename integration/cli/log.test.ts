@@ -6,6 +6,7 @@ import { parseScenario } from '../../src/emulator/scenario.js'
 import { type Emulator, startEmulator } from '../../src/emulator/server.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, scratch } from '../support/harness.js'
+import { toScripted } from '../support/scripted.js'
 
 const SECRET = 'canary-7f3a91'
 
@@ -25,7 +26,7 @@ function scripted(): Promise<Emulator> {
 /** One run of the script, with every place that can hold a secret holding one. */
 async function played(workspace: string, ...more: string[]) {
   const endpoint = await scripted()
-  const where = ['--base-url', endpoint.baseUrl, '--model', 'scripted', '--workspace', workspace, '--no-session']
+  const where = [...toScripted(endpoint), '--workspace', workspace, '--no-session']
   const may = ['--confine', 'auto', '--allow-program', 'sh', '--allow-program', 'sleep', '--yes']
   const secrets = [
     '--input',

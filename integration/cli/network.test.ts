@@ -14,7 +14,7 @@ import t, { type Test } from 'tap'
 import type { NetworkDenial } from '../../src/outcome.js'
 import { type Need, needs } from '../../test/support/needs.js'
 import { eventsOf, harness, type Scratch, scratch } from '../support/harness.js'
-import { scripted } from '../support/scripted.js'
+import { scripted, toScripted } from '../support/scripted.js'
 
 interface Site {
   readonly ws: Scratch
@@ -339,10 +339,7 @@ t.test('a run tells what was denied: in the record, to the model, and in the ope
   const ran = await harness(
     [
       'run',
-      '--base-url',
-      endpoint.baseUrl,
-      '--model',
-      'scripted',
+      ...toScripted(endpoint),
       '--workspace',
       s.ws.path,
       '--input',

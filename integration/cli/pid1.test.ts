@@ -9,6 +9,7 @@ import { startEmulator } from '../../src/emulator/server.js'
 import { eventually, finished, fixture, program } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harnessBin, scratch } from '../support/harness.js'
+import { toScripted } from '../support/scripted.js'
 
 const skip = needs('linux', 'root', 'mount-namespace', 'bubblewrap')
 
@@ -90,7 +91,7 @@ t.test('run', { skip }, async t => {
   t.teardown(() => endpoint.close())
   const { ws, hooks, asked } = hooksFile(t)
   const words = (...more: readonly string[]) => [
-    ...[harnessBin, 'run', '--base-url', endpoint.baseUrl, '--model', 'scripted', '--workspace', ws],
+    ...[harnessBin, 'run', ...toScripted(endpoint), '--workspace', ws],
     ...['--input', 'go', '--json', ...more],
   ]
   const plain = await asPid1(words(), ws)

@@ -15,6 +15,7 @@ import type { HarnessEvent } from '../../src/events.js'
 import { eventually, marked, NOBODY } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, harnessBin, ofKind, scratch } from '../support/harness.js'
+import { toScripted } from '../support/scripted.js'
 
 type Kind = HarnessEvent['kind']
 const TERMINAL: readonly Kind[] = ['finished', 'failed', 'refused']
@@ -32,19 +33,7 @@ async function scripted(turns: readonly object[]): Promise<Emulator> {
 }
 
 function against(endpoint: { baseUrl: string }, workspace: string, ...more: string[]): string[] {
-  return [
-    'run',
-    '--base-url',
-    endpoint.baseUrl,
-    '--model',
-    'scripted',
-    '--workspace',
-    workspace,
-    '--input',
-    'go',
-    '--no-session',
-    ...more,
-  ]
+  return ['run', ...toScripted(endpoint), '--workspace', workspace, '--input', 'go', '--no-session', ...more]
 }
 
 const SAMPLE = { 'README.md': '# sample\n', 'a.txt': 'one\n' }

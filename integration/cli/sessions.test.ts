@@ -15,6 +15,7 @@ import { readSession } from '../../src/session/read.js'
 import type { WireName } from '../../src/wires/port.js'
 import { needs } from '../../test/support/needs.js'
 import { eventsOf, harness, harnessBin, ofKind, type Ran, type Scratch, scratch } from '../support/harness.js'
+import { toScripted } from '../support/scripted.js'
 
 /** Of a run that may have been killed: its last line may be a part of one. */
 function of<Kind extends HarnessEvent['kind']>(stdout: string, kind: Kind) {
@@ -54,18 +55,7 @@ function place(t: { teardown(undo: () => void): void }): Place {
   t.teardown(home.remove)
   const dir = join(home.path, 'sessions')
   const words = (endpoint: Emulator, ...more: string[]): string[] => [
-    ...[
-      'run',
-      '--base-url',
-      endpoint.baseUrl,
-      '--model',
-      'scripted',
-      '--workspace',
-      ws.path,
-      '--input',
-      'go',
-      '--json',
-    ],
+    ...['run', ...toScripted(endpoint), '--workspace', ws.path, '--input', 'go', '--json'],
     ...['--session-dir', dir, ...more],
   ]
   return { ws, dir, words }

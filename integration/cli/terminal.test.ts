@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { eventually, marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { harnessBin, scratch } from '../support/harness.js'
-import { scripted } from '../support/scripted.js'
+import { scripted, toScripted } from '../support/scripted.js'
 import { harnessLine, jobShell, session, until, type Watched, watched } from '../support/terminal.js'
 
 const onTerminal = { skip: needs('node-pty', 'bubblewrap') }
@@ -28,7 +28,7 @@ async function onTheWay(
   const ws = scratch()
   t.teardown(ws.remove)
   const endpoint = await scripted(t, turns, { then: 'repeat-last' })
-  const base = ['run', '--base-url', endpoint.baseUrl, '--model', 'scripted', '--input', 'go']
+  const base = ['run', ...toScripted(endpoint), '--input', 'go']
   const run = await watched([...base, ...more], ws.path)
   await act(run)
   const { status, screen } = await run.ended
@@ -93,7 +93,7 @@ t.test('Ctrl-Z at the question gives the terminal back; fg asks again', onTermin
   const ws = scratch()
   t.teardown(ws.remove)
   const endpoint = await scripted(t, WRITES.slice(1), { then: 'repeat-last' })
-  const words = ['run', '--base-url', endpoint.baseUrl, '--model', 'scripted', '--confine', 'auto', '--input', 'go']
+  const words = ['run', ...toScripted(endpoint), '--confine', 'auto', '--input', 'go']
   const shell = await jobShell(ws.path)
   shell.type(`stty -a > before; ${harnessLine(words)}\r`)
   await shell.seen('allow?')
@@ -239,7 +239,7 @@ t.test('Ctrl-Z gives the terminal back, fg takes it again (A22)', onTerminal, as
   const ws = scratch()
   t.teardown(ws.remove)
   const endpoint = await scripted(t, STALLS)
-  const words = ['run', '--base-url', endpoint.baseUrl, '--model', 'scripted', '--input', 'go']
+  const words = ['run', ...toScripted(endpoint), '--input', 'go']
   const shell = await jobShell(ws.path)
   shell.type(`stty -a > before; ${harnessLine(words)}\r`)
   await shell.seen('turn 1')

@@ -11,7 +11,7 @@ import { marked } from '../../test/support/children.js'
 import { needs } from '../../test/support/needs.js'
 import { projectRoot } from '../../test/support/root.js'
 import { eventsOf, harness, harnessBin, ofKind, type Scratch, scratch } from '../support/harness.js'
-import { scripted } from '../support/scripted.js'
+import { scripted, toScripted } from '../support/scripted.js'
 import { watched } from '../support/terminal.js'
 
 const node = join(process.execPath, '..')
@@ -207,16 +207,7 @@ t.test('a scope that matches nothing is told by the plan, by the walk and by a r
   t.match(planned.stderr, new RegExp(`^warning \\[step-scope\\] root\\.g\\.a: ${says.source}\n$`))
   const walked = await at.run(flow, '--input', 'x')
   t.match(ofKind(eventsOf(walked.stdout), 'warning'), [{ code: 'step-scope', message: says }])
-  const words = [
-    'run',
-    '--base-url',
-    endpoint.baseUrl,
-    '--model',
-    'scripted',
-    '--workspace',
-    at.ws.path,
-    '--no-session',
-  ]
+  const words = ['run', ...toScripted(endpoint), '--workspace', at.ws.path, '--no-session']
   const ran = await harness([...words, '--json', '--input', 'x', '--write-scope', './docs/**=denied'])
   t.match(ofKind(eventsOf(ran.stdout), 'warning'), [{ code: 'write-scope', message: says }])
 })
@@ -257,10 +248,7 @@ t.test('sections have sessions of their own, which a flow alone goes on with', a
   )
   const sessions = ['--session-dir', join(at.state.path, 'sessions')]
   const run = (...words: string[]) =>
-    harness([
-      ...['run', ...words, '--base-url', endpoint.baseUrl, '--model', 'scripted', '--workspace', at.ws.path],
-      ...['--json', ...sessions],
-    ])
+    harness([...['run', ...words, ...toScripted(endpoint), '--workspace', at.ws.path], ...['--json', ...sessions]])
   const first = await at.run(flow, '--input', 'x')
   const id = ofKind(eventsOf(first.stdout), 'flow-started')[0]?.flow_id ?? ''
   const none = await run('--input', 'hi', '--resume', 'latest')
@@ -328,19 +316,7 @@ t.test(
     const file = at.state.write('flow.yaml', LONG)
     const sessions = join(at.state.path, 'sessions')
     const options = [
-      ...[
-        '--flow',
-        file,
-        '--base-url',
-        endpoint.baseUrl,
-        '--model',
-        'scripted',
-        '--workspace',
-        at.ws.path,
-        '--session-dir',
-        sessions,
-        '--json',
-      ],
+      ...['--flow', file, ...toScripted(endpoint), '--workspace', at.ws.path, '--session-dir', sessions, '--json'],
       ...['--confine', 'auto', '--allow-program', 'sh', '--process-write-subtree', '.', '--yes'],
     ]
     const flowId = (): string | undefined =>
@@ -388,20 +364,7 @@ t.test('TERM ends everything that runs side by side', confined, async t => {
   const node = (id: string): string =>
     `- {id: ${id}, nodes: [{id: s, run: {kind: command, scope: ["${id}/**=allowed"], command: [sh, -c, "echo ${mark} > ${id}/up; sleep 600"]}}]}`
   const file = at.state.write('flow.yaml', flowOf(node('a'), node('b')))
-  const words = [
-    'workflow',
-    'run',
-    '--flow',
-    file,
-    '--input',
-    'x',
-    '--base-url',
-    endpoint.baseUrl,
-    '--model',
-    'scripted',
-    '--workspace',
-    at.ws.path,
-  ]
+  const words = ['workflow', 'run', '--flow', file, '--input', 'x', ...toScripted(endpoint), '--workspace', at.ws.path]
   const more = [
     '--session-dir',
     join(at.state.path, 'sessions'),
@@ -447,20 +410,7 @@ t.test(
     )
     const on = await watched(
       [
-        ...[
-          'workflow',
-          'run',
-          '--flow',
-          file,
-          '--input',
-          'x',
-          '--base-url',
-          endpoint.baseUrl,
-          '--model',
-          'scripted',
-          '--workspace',
-          at.ws.path,
-        ],
+        ...['workflow', 'run', '--flow', file, '--input', 'x', ...toScripted(endpoint), '--workspace', at.ws.path],
         ...['--no-session', '--confine', 'auto', '--allow-program', 'sh', '--yes'],
       ],
       at.state.path,
@@ -483,20 +433,7 @@ t.test('a flow that its own steps change is walked as it was read, and that is s
   )
   const file = at.ws.write('flow.yaml', flow)
   const ran = await harness([
-    ...[
-      'workflow',
-      'run',
-      '--flow',
-      file,
-      '--input',
-      'x',
-      '--base-url',
-      endpoint.baseUrl,
-      '--model',
-      'scripted',
-      '--workspace',
-      at.ws.path,
-    ],
+    ...['workflow', 'run', '--flow', file, '--input', 'x', ...toScripted(endpoint), '--workspace', at.ws.path],
     ...[
       '--no-session',
       '--json',

@@ -21,3 +21,8 @@ export async function scripted(
   t.teardown(() => endpoint.close())
   return endpoint
 }
+
+/** The words that send a run to `endpoint`, where the model is named `scripted`. */
+export function toScripted({ baseUrl }: Pick<Emulator, 'baseUrl'>): string[] {
+  return ['--base-url', baseUrl, '--model', 'scripted']
+}
